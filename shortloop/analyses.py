@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from shortloop.base.entry_points import entry_points, load_entry_point, package_of
 from shortloop.base.errors import InputError
-from shortloop.base.extras import is_installed
+from shortloop.base.extras import entry_points, is_installed, load_entry_point, package_of
 from shortloop.settings.paths import STUDY_VARIABLE
 
 if TYPE_CHECKING:
@@ -131,16 +130,12 @@ def project_files(name: str, own: Sequence[str], more: Mapping[str, Path]) -> di
     return {**found, **{each: rooms / each for each in own}, **more}
 
 
-def named(known: Mapping[str, T], options: Sequence[str], wrong: str, hint: str | None = None) -> T:
+def selected(known: Mapping[str, T], options: Sequence[str]) -> T:
     """The value that an option --NAME selects."""
     names = [each.removeprefix("--") for each in options]
-    if len(names) > 1 or names[0] not in known or not options[0].startswith("--"):
-        raise InputError(
-            wrong,
-            found=" ".join(options),
-            expected=f"nothing, or one of {', '.join(f'--{name}' for name in sorted(known))}",
-            hint=hint,
-        )
+    if len(names) > 1 or names[0] not in known:
+        expected = f"nothing, or one of {', '.join(f'--{name}' for name in sorted(known))}"
+        raise InputError("choose one analysis", found=" ".join(options), expected=expected)
     return known[names[0]]
 
 

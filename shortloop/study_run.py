@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from shortloop.base.entry_points import LOADED
 from shortloop.base.errors import InputError
-from shortloop.base.extras import need
+from shortloop.base.extras import LOADED, need
 from shortloop.exax.client import Urd
 from shortloop.plan.pipeline import Built, Run
 from shortloop.plan.settings_files import SettingsFile

@@ -28,7 +28,7 @@ NAME_THE_ANALYSIS = {
 }
 # Where nobody can say more.
 MAY_SAY_ANY = {
-    "shortloop/base/entry_points.py: load_entry_point",  # whatever a package offers
+    "shortloop/base/extras.py: load_entry_point",  # whatever a package offers
     "shortloop/engines/supply.py: Supplies.parcels",  # where a library keeps them
     "shortloop/__init__.py: __getattr__",  # one of several public names
     "shortloop/cli/completion.py: complete",  # a group of click, of a version that typer brings
@@ -42,8 +42,6 @@ MAY_SAY_ANY = {
     "shortloop/keys/file_state.py: at_one_moment",  # results of whatever was looked at
     "shortloop/store/loaded.py: LoadedJob.tracebacks",  # names of units
     "shortloop/report/stage.py: ReportStage.drawings",  # figures of records that only the analysis knows
-    "shortloop/notebook/__init__.py: __getattr__",
-    "shortloop/notebook/session.py: Session.stage",  # settings of a stage
     "shortloop/stages/failures.py: failed_units",
     "shortloop/stages/failures.py: Tried.values",  # what a unit gives only its stage says
     "shortloop/stages/failures.py: missing",

@@ -18,7 +18,6 @@ def copied(value: PlainT) -> PlainT:
 
 
 def with_tuples(value: object) -> object:
-    """Replace lists by tuples."""
     if isinstance(value, Mapping):
         return {key: with_tuples(each) for key, each in value.items()}
     return tuple(map(with_tuples, value)) if isinstance(value, list) else value

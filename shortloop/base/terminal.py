@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import shutil
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import zip_longest
+from typing import TextIO
 
 GAP = "  "
 BELOW = "    "  # indent of text that did not fit into its line
@@ -26,7 +28,6 @@ def _width(character: str) -> int:
 
 
 def padded(text: str, width: int, right: bool = False) -> str:
-    """Pad a text to a width."""
     space = " " * (width - display_width(text))
     return space + text if right else text + space
 
@@ -54,10 +55,7 @@ def _head(text: str, width: int) -> str:
 
 
 def wrapped(text: str, width: int, indent: str | None = None) -> list[str]:
-    """Wrap a line between words, or within one that is too long.
-
-    `indent` is that of the later lines; default: a little more than that of the first.
-    """
+    """Wrap a line between words, or within a long one; `indent` is that of the later lines."""
     first = text[: len(text) - len(text.lstrip(" "))]
     indent = f"{first}{HANGING}" if indent is None else indent
     if display_width(indent) > width // 2:  # hardly anything would fit beside it
@@ -85,6 +83,22 @@ def hanging(line: str, text: str, width: int | None) -> str:
     return "\n".join([shortened(line, width), *below])
 
 
+class StatusLine:
+    """A line of a terminal, if a stream is one, that is drawn again and again, until it is cleared."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream, self._width = stream, 0
+
+    def draw(self, line: str = "") -> None:
+        """Replace the line; an empty one clears it."""
+        if not self._stream.isatty():
+            return
+        shown = shortened(line, shutil.get_terminal_size().columns - 1)
+        if line or self._width:
+            print(f"\r{padded(shown, self._width)}", end="" if line else "\r", file=self._stream, flush=True)
+        self._width = display_width(shown)
+
+
 def table_lines(
     columns: Sequence[str],
     rows: Iterable[Sequence[str]],
@@ -93,11 +107,7 @@ def table_lines(
     below: Sequence[str] = (),
     wrap: str = "",
 ) -> list[list[str]]:
-    """The lines of a table, those of its heading first: each row has one, or several if it would be too wide.
-
-    Texts of the column `wrap` are wrapped in it. The columns `below` then go below the others, one after the
-    other until these fit, and at last names are shortened. `width` None: there is room for all.
-    """
+    """Lines of each row, heading first; if too wide, `wrap` is wrapped, `below` go below, names are cut."""
     cells = [tuple(columns), *map(tuple, rows)]
     aligned = {place for place, name in enumerate(columns) if name in right}
     wrapped_place = columns.index(wrap) if wrap and width is not None else -1

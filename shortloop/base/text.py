@@ -37,7 +37,9 @@ def duration(seconds: float) -> str:
     """Seconds with a unit that suits them."""
     if seconds < 99.5:
         return f"{seconds:.1f} s" if 0 < seconds < 9.95 else f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 99.5 * 60 else f"{seconds / 3600:.1f} h"
+    if seconds < 99.5 * 60:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 99.5 * 3600 else f"{seconds / 86_400:.0f} d"
 
 
 def listed(items: Sequence[str]) -> str:
@@ -51,7 +53,6 @@ def counted(number: int, what: str) -> str:
 
 
 def short(text: str) -> str:
-    """Shorten a value for a line."""
     return text if len(text) <= LONG else f"{text[: LONG - 1]}…"
 
 

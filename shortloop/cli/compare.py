@@ -27,12 +27,9 @@ def compare_jobs(
 ) -> None:
     one, other = look_up(first), look_up(second)
     if one.stage != other.stage:
-        raise InputError(
-            "jobs of different stages cannot be compared",
-            found=f"{first}: {one.stage}, {second}: {other.stage}",
-            expected="two jobs of one stage",
-            hint="find their ids with `shortloop jobs --stage STAGE`",
-        )
+        stages = f"{first}: {one.stage}, {second}: {other.stage}"
+        hint = "find ids of one stage with `shortloop jobs --stage STAGE`"
+        raise InputError("jobs of different stages cannot be compared", found=stages, hint=hint)
     causes, arrays = _causes(one, other), [*array_differences(one, other)]
     outcome = _file_differences(one, other)
     found = (analysis.compare(one, other) for analysis in analyses if analysis.compare is not None)

@@ -1,127 +1,61 @@
-"""Command-line completion for bash, zsh and fish.
-
-The shells ask through Typer's scripts, which `--install-completion` installs. Typer's own answer parses the
-line with pydantic and renders help with rich, which takes longer than a key press should.
-"""
+"""Command-line completion for bash, zsh and fish: the answer to Typer's scripts, and values of parameters."""
 
 from __future__ import annotations
 
 import os
 import re
-import shlex
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 VARIABLE = "_SHORTLOOP_COMPLETE"
 ASKED = tuple(f"complete_{shell}" for shell in ("bash", "zsh", "fish"))
-ZSH = str.maketrans({'"': '""', "'": "''", "$": r"\$", "`": r"\`", ":": r"\\:"})
-FILES_OF = ("run", "plan", "harmless")  # commands whose --settings is a file; for others it is a name
-
-
-Candidate = tuple[str, str]  # a word and its help
 
 
 def is_requested() -> bool:
     return os.environ.get(VARIABLE) in ASKED
 
 
-def complete(group: Any) -> int:
-    """Print completions, and return the exit status: 1 if fish should offer files."""
-    _, _, shell = os.environ[VARIABLE].partition("_")
-    words, prefix = _words(shell)
+def complete(group: Any) -> None:
+    """Print completions as Typer does, but quoted for bash, and none after an unknown command."""
+    from typer import _completion_classes
+
+    typers: Any = _completion_classes
+    typers._sanitize_help_text = str  # noqa: SLF001  rich would take longer than a key press should
+    shell = os.environ[VARIABLE].partition("_")[2]
+    answer = getattr(typers, f"{shell.capitalize()}Complete")(group, {}, "shortloop", VARIABLE)
     try:
-        found = [each for each in _candidates(group, words, prefix) if each[0].startswith(prefix)]
+        found = _found(answer, *answer.get_completion_args())
     except Exception:  # no project, or an unreadable one: print no error at a prompt
         found = []
-    if shell == "zsh":
-        escaped = ([f'"{part.translate(ZSH)}"' for part in each if part] for each in found)
-        listed = "\n".join(map(":".join, escaped))
-        print(f"_arguments '*: :(({listed}))'" if found else "_files")
-    elif shell == "fish" and os.environ.get("_TYPER_COMPLETE_FISH_ACTION") == "is-args":
-        return 0 if found else 1
-    elif shell == "fish":
-        print("\n".join("\t".join(filter(None, each)) for each in found))
-    else:
-        print("\n".join(re.sub(r"([^\w@%+=:,./-])", r"\\\1", word) for word, _ in found))
-    return 0
+    for each in found if shell == "bash" else ():
+        each.value = re.sub(r"([^\w@%+=:,./-])", r"\\\1", each.value)
+    answer.get_completions = lambda words, prefix: found
+    print(answer.complete())
 
 
-def _words(shell: str) -> tuple[list[str], str]:
-    """The words before the cursor without the command, and the beginning of the completed word."""
-    if shell == "bash":
-        place = int(os.environ["COMP_CWORD"])
-        words = _split(os.environ["COMP_WORDS"])
-        words, prefix = words[1:place], "".join(words[place : place + 1])
-        if prefix == "=":  # a separate word in bash
-            prefix = ""
-        return [word for word in words if word != "="], prefix
-    line = os.environ.get("_TYPER_COMPLETE_ARGS", "")
-    words = _split(line)[1:]
-    prefix = words.pop() if words and not line.endswith(" ") else ""
-    return words, prefix
+def _found(answer: Any, words: list[str], prefix: str) -> list[Any]:
+    words = [word for word in words if word != "="]  # a separate word in bash
+    command = next((word for word in words if not word.startswith("-")), None)
+    if command not in (None, *answer.cli.commands):
+        return []
+    for each in () if command is None else answer.cli.commands[command].params:
+        values = VALUES.get(f"{command} {each.name}", VALUES.get(each.name))
+        if values is not None:
+            each.shell_complete = partial(_matching, values)
+    option, equals, _ = prefix.partition("=")
+    found = answer.get_completions(words, prefix)
+    for each in found if equals and option.startswith("-") else ():  # the shell replaces the whole word
+        each.value = f"{option}={each.value}"
+    return [each for each in found if each.type == "plain"]
 
 
-def _split(line: str) -> list[str]:
-    try:
-        return shlex.split(line)
-    except ValueError:  # within quotes
-        return line.split()
-
-
-def _candidates(group: Any, words: Sequence[str], prefix: str) -> Iterator[Candidate]:
-    place = next((place for place, word in enumerate(words) if not word.startswith("-")), None)
-    command = group if place is None else group.commands[words[place]]
-    given = words if place is None else words[place + 1 :]
-    options = {name: each for each in command.params if _is_option(each) for name in each.opts}
-    name, equals, _ = prefix.partition("=")
-    if equals and name in options:
-        yield from ((f"{name}={each}", "") for each in _values(command.name, options[name].name))
-    elif given and _takes_value(options.get(given[-1])):
-        yield from ((each, "") for each in _values(command.name, options[given[-1]].name))
-    elif prefix.startswith("-"):
-        yield from _options(options, given)
-    elif command is group:
-        yield from ((each, _first_line(one.help)) for each, one in group.commands.items())
-    else:
-        values = [place for place, word in enumerate(given, 1) if _takes_value(options.get(word))]
-        plain = [word for place, word in enumerate(given) if not word.startswith("-") and place not in values]
-        arguments = [each for each in command.params if not _is_option(each)]
-        for argument in arguments[len(plain) : len(plain) + 1]:
-            yield from ((each, "") for each in _values(command.name, argument.name))
-
-
-def _options(options: dict[str, Any], given: Sequence[str]) -> Iterator[Candidate]:
-    used = {word.partition("=")[0] for word in given}
-    for name, option in options.items():
-        again = option.multiple or not used & set(option.opts)
-        if name.startswith("--") and again and not getattr(option, "hidden", False):
-            yield name, _first_line(option.help)
-    if "--help" not in options:
-        yield "--help", "Show this message and exit."
-
-
-def _is_option(parameter: Any) -> bool:
-    return bool(parameter.param_type_name == "option")
-
-
-def _takes_value(option: Any) -> bool:
-    return option is not None and not option.is_flag
-
-
-def _first_line(text: str | None) -> str:
-    return (text or "").strip().partition("\n")[0]
-
-
-def _values(command: str, parameter: str) -> Iterable[str]:
-    """Values of a parameter; none if the shell should offer files."""
-    if parameter == "settings" and command in FILES_OF:
-        return ()
-    if command == "why" and parameter == "job":
-        return _jobs_and_stages()
-    return VALUES[parameter]() if parameter in VALUES else ()
+def _matching(values: Callable[[], Iterable[str]], _: object, prefix: str) -> list[SimpleNamespace]:
+    words = [each for each in values() if each.startswith(prefix)]
+    return [SimpleNamespace(value=each, help="", type="plain") for each in words]
 
 
 def _scripts() -> list[str]:
@@ -152,16 +86,11 @@ def _indexed(column: str, table: str = "places") -> list[str]:
     return sorted(filter(None, found))
 
 
-def _states() -> Iterable[str]:
-    from shortloop.upkeep.inventory import STATES
+def _of_jobs(constant: str) -> Iterable[str]:
+    from shortloop.cli import jobs
 
-    return STATES
-
-
-def _orders() -> Iterable[str]:
-    from shortloop.cli.jobs import ORDERS
-
-    return ORDERS
+    found: Iterable[str] = getattr(jobs, constant)
+    return found
 
 
 def _runs() -> list[str]:
@@ -170,28 +99,24 @@ def _runs() -> list[str]:
     return [str(number) for number in run_numbers()][::-1]
 
 
-_settings = partial(_indexed, "settings", "pipelines")
-_stages = partial(_indexed, "stage")
+_settings, _stages = partial(_indexed, "settings", "pipelines"), partial(_indexed, "stage")
 
 
 def _jobs_and_stages() -> list[str]:
     return [*_stages(), *_jobs()]
 
 
-VALUES: dict[str, Callable[[], Iterable[str]]] = {
+VALUES: dict[str, Callable[[], Iterable[str]] | None] = {
+    **dict.fromkeys(("run settings", "plan settings", "harmless settings")),  # a file; for others a name
+    "show job": _jobs,
     "script": _scripts,
-    "job": _jobs,
-    "first": _jobs,
-    "second": _jobs,
-    "force": _jobs_and_stages,
-    "stage": _stages,
-    "until": _stages,
-    "only": _stages,
+    **dict.fromkeys(("first", "second"), _jobs),
+    **dict.fromkeys(("job", "force"), _jobs_and_stages),
+    **dict.fromkeys(("stage", "until", "only"), _stages),
+    **dict.fromkeys(("settings", "forget"), _settings),
     "partition": partial(_indexed, "partition"),
-    "settings": _settings,
-    "forget": _settings,
-    "state": _states,
-    "sort": _orders,
+    "state": partial(_of_jobs, "STATES"),
+    "sort": partial(_of_jobs, "ORDERS"),
     "number": _runs,
 }
-"""By the name of the parameter."""
+"""By the name of the parameter, or of one command's; None: the shell offers files."""

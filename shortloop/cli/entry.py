@@ -54,7 +54,8 @@ def main() -> None:
     as_json = output.asks_for_json()
     try:
         if completion.is_requested():
-            raise SystemExit(completion.complete(command("")))
+            completion.complete(command(""))
+            raise SystemExit(0)
         if as_json:
             output.reserve_output()
         status = command("".join(sys.argv[1:2]))(standalone_mode=False)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict
+from contextlib import nullcontext
 
 from shortloop.base.errors import InputError
-from shortloop.base.text import counted
+from shortloop.base.text import counted, duration
 from shortloop.cli.jobs import entry_fields
-from shortloop.cli.output import ago, amount, parse_age, parse_size, print_document, print_lines, print_table
+from shortloop.cli.output import amount, parse_age, parse_size, print_document, print_lines, print_table
 from shortloop.store.index import Purpose
 from shortloop.store.store import Store
 from shortloop.store.workdir import is_gone
@@ -19,36 +20,29 @@ from shortloop.upkeep.inventory import STATES, Entry, inventory
 def collect_garbage(
     really: bool, older: str | None, to: str | None, settings: str | None, as_json: bool = False
 ) -> None:
-    """Delete superseded jobs, or print which would be deleted.
-
-    Only jobs at least as old as `older`, and only until the rest fits into `to`; jobs of the latest run of
-    `settings` count as superseded. Jobs that other projects with the same workdirs need are kept.
-    """
+    """Delete superseded jobs as old as `older`, until the rest fits into `to`, or print which would be."""
     age = None if older is None else parse_age(older)
     size = None if to is None else parse_size(to)
-    if really:
-        with idle_project(), Store() as store:
-            for each in pipelines_of(store, settings) if settings is not None else ():
-                store.index.finish_pipeline(each.pipeline, (), each.project)
-            entries = inventory(store)
-            if unreadable := [each.job for each in entries if each.state == "unreadable"]:
-                raise InputError(
-                    "nothing was deleted: some jobs cannot be read, so their inputs are unknown",
-                    found=", ".join(unreadable),
-                    hint="run the command as the project's owner",
-                )
-            chosen = to_delete(entries, age, size)
-            if not as_json:
-                _print(chosen)
-            freed = delete(store, chosen)
-            names = store.index.settings_names()
-    else:
-        with Store() as store:
-            entries = inventory(store, without=pipelines_of(store, settings) if settings is not None else ())
-            names = store.index.settings_names()
+    with idle_project() if really else nullcontext(), Store() as store:
+        forgotten = pipelines_of(store, settings) if settings is not None else ()
+        entries, names = inventory(store, without=forgotten), store.index.settings_names()
         chosen = to_delete(entries, age, size)
         freed = sum(each.size for each in chosen)
-    total = sum(each.size for each in entries)
+        unreadable = [each.job for each in entries if each.state == "unreadable"]
+        if really and unreadable:
+            raise InputError(
+                "nothing was deleted: some jobs cannot be read, so their inputs are unknown",
+                found=", ".join(unreadable),
+                hint="run the command as the project's owner",
+            )
+        if not as_json:
+            _print(chosen)
+        if really:
+            for each in forgotten:
+                store.index.finish_pipeline(each.pipeline, (), each.project)
+            freed = delete(store, chosen)
+    total, kept = sum(each.size for each in entries), _kept_for(entries)
+    unfinished = 0 if really else len(old_parts())
     if as_json:
         print_document(
             {
@@ -57,10 +51,9 @@ def collect_garbage(
                 "bytes": freed,
                 "bytes_left": total - freed,
                 "jobs_left": len(entries) - len(chosen),
-                "unfinished_files": 0 if really else len(old_parts()),
+                "unfinished_files": unfinished,
                 "kept_for": [
-                    {**of._asdict(), "jobs": jobs, "gone": is_gone(of.project)}
-                    for of, jobs in _kept_for(entries)
+                    {**of._asdict(), "jobs": jobs, "gone": is_gone(of.project)} for of, jobs in kept
                 ],
             }
         )
@@ -69,14 +62,13 @@ def collect_garbage(
     if really:
         print_lines(f"deleted {counted(len(chosen), 'job')}: {amount(freed)} freed, {left} left")
     else:
-        _print(chosen)
         share = f"{amount(freed)} of {amount(total)}"
         print_lines(f"{len(chosen)} of {counted(len(entries), 'job')} would be deleted: {share}")
-        if old_parts():
-            print_lines(f"and {len(old_parts())} unfinished files")
+        if unfinished:
+            print_lines(f"and {unfinished} unfinished files")
     if size is not None and total - freed > size:
         print_lines(f"{left} are in use or too recent: more than {amount(size)}")
-    for of, jobs in _kept_for(entries):
+    for of, jobs in kept:
         print_lines(f"{counted(jobs, 'job')} kept for {of}")
         if is_gone(of.project):
             release = f"--forget {names.get(of, of.pipeline)} releases its jobs"
@@ -93,7 +85,7 @@ def _print(chosen: list[Entry]) -> None:
     for (state, stage), group in sorted(groups.items()):
         ages = [time.time() - each.made for each in group]
         size = amount(sum(each.size for each in group))
-        rows.append((state, stage, str(len(group)), size, ago(min(ages)), ago(max(ages))))
+        rows.append((state, stage, str(len(group)), size, duration(min(ages)), duration(max(ages))))
     if rows:
         numbers = ("jobs", "size", "youngest", "oldest")
         print_table(("state", "stage", *numbers), rows, right=numbers)

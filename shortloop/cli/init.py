@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from shortloop.analyses import Analysis, Look, Template, named
+from shortloop.analyses import Analysis, Look, Template, selected
 from shortloop.base.errors import InputError
 from shortloop.base.text import one_line
 from shortloop.cli.output import Waiting, print_lines
@@ -54,8 +54,7 @@ def look_at_data(
         if each.look and each.template and each.settings
     }
     if options:
-        chosen = template_of({name: template for name, (template, *_) in able.items()}, options)
-        able = {name: each for name, each in able.items() if each[0] is chosen}
+        able = {options[0].removeprefix("--"): selected(able, options)}
     lacking = {name: template for name, (template, *_) in able.items() if template.missing()}
     if not options:  # an analysis that is not asked for need not be complete
         able = {name: each for name, each in able.items() if name not in lacking}
@@ -160,11 +159,3 @@ def _filled(content: bytes, project: str, packages: Sequence[str], name: str) ->
         more = "".join(f"\t{package} auto-discover\n" for package in packages)
         return content.replace(FIRST.encode(), (FIRST + more).encode())
     return content.replace(NAME.encode(), project.encode()) if name in ("README.md", "setup.cfg") else content
-
-
-def template_of(templates: Mapping[str, Template], options: Sequence[str]) -> Template:
-    """The template that an option of the command names, or the example."""
-    if not options:
-        return EXAMPLE
-    hint = None if all(each.startswith("--") for each in options) else "--data FOLDER looks at your data"
-    return named(templates, options, "choose one analysis", hint)

@@ -91,10 +91,8 @@ def print_jobs(wanted: Filter, order: str, reverse: bool, as_json: bool = False)
         )
         return
     columns = ("job", "stage", "partition", "settings", "made", "seconds", "size", "state")
-    rows, styles = (
-        [_row(each, names) for each in entries],
-        [STYLES.get(each.state, "dim") for each in entries],
-    )
+    rows = [_row(each, names) for each in entries]
+    styles = [STYLES.get(each.state, "dim") for each in entries]
     print_table(columns, rows, right=("seconds", "size"), below=BELOW, styles=styles)
     total = amount(sum(each.size for each in entries))
     seconds = duration(sum(each.seconds for each in entries))

@@ -97,14 +97,14 @@ def init(
 
     Exit status 3 if the settings file has questions to answer before the first run.
     """
-    from shortloop.analyses import find_analyses
-    from shortloop.cli.init import look_at_data, template_of, write_project
+    from shortloop.analyses import find_analyses, selected
+    from shortloop.cli.init import EXAMPLE, look_at_data, write_project
 
     analyses = find_analyses()
     if data is not None:
         raise typer.Exit(write_project(folder, *look_at_data(analyses, named or (), data, folder)))
     templates = {name: each.template for name, each in analyses.items() if each.template is not None}
-    write_project(folder, template_of(templates, named or ()))
+    write_project(folder, selected(templates, named) if named else EXAMPLE)
 
 
 @app.command()

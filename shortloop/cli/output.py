@@ -12,21 +12,17 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from shortloop.base.errors import InputError
-from shortloop.base.terminal import display_width, padded, table_lines, wrapped
+from shortloop.base.terminal import StatusLine, table_lines, wrapped
 from shortloop.base.text import duration, one_line, printable
-
-if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
-
 
 SIZES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 STYLES = {"bold": "\x1b[1m", "dim": "\x1b[2m", "red": "\x1b[31m"}
 AGES = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 SHOW_AFTER = 2.0  # s
-LINE_EVERY = 10.0  # s, without a terminal
+DRAW_EVERY, LINE_EVERY = 0.2, 10.0  # s, in a terminal and without one
 JSON = "--json"
 _streams: list[TextIO] = []
 _printed: list[bool] = []
@@ -40,10 +36,7 @@ def print_table(
     wrap: str = "",
     styles: Sequence[str] = (),
 ) -> None:
-    """Print a table as `table_lines` lays it out: in the terminal's width, or a line for each row elsewhere.
-
-    `styles` are those of the rows. Cells are printed in one line, with control characters made visible.
-    """
+    """Print a table, in the terminal's width if there is one; `styles` are those of the rows."""
     cells = [tuple(map(one_line, row)) for row in rows]
     lines = table_lines([*map(one_line, columns)], cells, right, _terminal_columns(), below, wrap)
     for row, style in zip_longest(lines, ("", *styles), fillvalue=""):
@@ -62,12 +55,9 @@ def print_lines(*lines: str, style: str = "") -> None:
 
 def print_facts(facts: Sequence[tuple[str, str]]) -> None:
     """Print names and values in two columns, the second wrapped in a terminal."""
-    width = _terminal_columns()
-    first = max((display_width(name) for name, _ in facts), default=0)
-    first = first if width is None else min(first, width // 4)
-    for name, value in facts:
-        line = f"{padded(one_line(name), first)}  {one_line(value)}"
-        print("\n".join([line] if width is None else wrapped(line, width, " " * (first + 2))))
+    cells = [(one_line(name), one_line(value)) for name, value in facts]
+    for row in table_lines(("", "value"), cells, width=_terminal_columns(), wrap="value")[1:]:
+        print("\n".join(row))
 
 
 def _styled(line: str, style: str) -> str:
@@ -85,12 +75,6 @@ def amount(size: float) -> str:
     unit = next(unit for unit, scale in SIZES.items() if size < 999.5 * scale or unit == "TB")
     value = size / SIZES[unit]
     return f"{value:.1f} {unit}" if value < 9.95 else f"{value:.0f} {unit}"
-
-
-def ago(seconds: float) -> str:
-    units = ((unit, scale) for unit, scale in reversed(AGES.items()) if unit != "w")
-    unit, scale = next((unit, scale) for unit, scale in units if seconds >= scale or unit == "s")
-    return f"{seconds / scale:.0f} {'min' if unit == 'm' else unit}"
 
 
 def parse_size(text: str) -> int:
@@ -156,48 +140,30 @@ def _plain(value: Any) -> Any:
 
 
 class Waiting:
-    """Progress of a slow command, on standard error: a bar in a terminal, plain lines elsewhere."""
+    """Progress of a slow command on standard error: one line in a terminal, one after the other elsewhere."""
 
     def __init__(self, done: str, show: Callable[[int], str] = "{:,}".format) -> None:
         self._done, self._show = done, show  # what is done with each item, e.g. "opened"
         self._began = self._printed = time.monotonic()
         self._total = 0
-        self._bar: tuple[Progress, TaskID] | None = None
+        self._line = StatusLine(sys.stderr)
 
     def __enter__(self) -> Waiting:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._stop()
+        self._line.draw()
 
     def tell(self, done: int, total: int) -> None:
-        """Report how much is done."""
         now = time.monotonic()
         if total != self._total:
-            self._stop()
             self._total, self._began, self._printed = total, now, now
-        if now - self._began < SHOW_AFTER:
+        is_due = now - self._printed >= (DRAW_EVERY if sys.stderr.isatty() else LINE_EVERY)
+        if now - self._began < SHOW_AFTER or not is_due or not 0 < done < total:
             return
-        text = f"{self._done} {self._show(done)} of {self._show(total)}"
-        if sys.stderr.isatty():
-            self._draw(done, text)
-        elif now - self._printed >= LINE_EVERY and 0 < done < total:
-            self._printed = now
-            left = (now - self._began) * (total - done) / done
-            print(f"{text}, {duration(left)} left", file=sys.stderr, flush=True)
-
-    def _draw(self, done: int, text: str) -> None:
-        if self._bar is None:
-            from rich.console import Console
-            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-            columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-            bar = Progress(*columns, console=Console(stderr=True), transient=True)
-            bar.start()
-            self._bar = bar, bar.add_task("", total=max(self._total, 1))
-        self._bar[0].update(self._bar[1], completed=done, description=text)
-
-    def _stop(self) -> None:
-        if self._bar is not None:
-            self._bar[0].stop()
-            self._bar = None
+        self._printed = now
+        left = duration((now - self._began) * (total - done) / done)
+        line = f"{self._done} {self._show(done)} of {self._show(total)}, {left} left"
+        self._line.draw(line)
+        if not sys.stderr.isatty():
+            print(line, file=sys.stderr, flush=True)

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import os
-import signal
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from shortloop.base.errors import InputError
 from shortloop.exax.client import user
 from shortloop.keys.methods import chosen_script
+from shortloop.plan.selection import Selection
 from shortloop.run.termination import check_disk_space
 from shortloop.settings.paths import SETTINGS_VARIABLE
 from shortloop.store.workdir import only_run
-
-if TYPE_CHECKING:
-    from shortloop.plan.selection import Selection
-
 
 NEEDED = b"needed"
 
@@ -42,7 +36,7 @@ def run_script(
 
 
 def _run(script: str, environ: Mapping[str, str], is_part: bool) -> int:
-    from shortloop.exax.forked import fork_ax
+    from shortloop.exax.forked import fork_ax, noting_interrupts
     from shortloop.exax.server import running_server
     from shortloop.project.project import configuration_file
     from shortloop.store.workdir import HELD
@@ -66,12 +60,12 @@ def _run(script: str, environ: Mapping[str, str], is_part: bool) -> int:
                 os.environ.update(environ)
                 dry_run(script)
             if alone:
-                with _ctrl_c_passed_on(), run.passing_signals_on():
+                with noting_interrupts(), run.passing_signals_on():
                     server.is_needed = bool(os.read(needed_read, len(NEEDED)))
                 if not server.is_needed:
                     return run.wait()
             server.wait()
-            with _ctrl_c_passed_on(), run.passing_signals_on():
+            with noting_interrupts(), run.passing_signals_on():
                 os.write(ready_write, b"go")
                 return run.wait()
         finally:
@@ -79,21 +73,8 @@ def _run(script: str, environ: Mapping[str, str], is_part: bool) -> int:
             os.close(needed_read)
 
 
-@contextmanager
-def _ctrl_c_passed_on() -> Iterator[None]:
-    """Leave Ctrl-C to the run, which ends its job and itself, and wait for that."""
-    before = signal.getsignal(signal.SIGINT)
-    if before is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, lambda number, frame: None)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
 def _begin(alone: str, ready: int, needed: int) -> None:
-    """In the run, until the server answers: import what build scripts need, and finish without the server if
-    all jobs are cached."""
+    """In the run, until the server answers: import what scripts need, and finish if all jobs are cached."""
     from shortloop.exax.patches.loading import load_from_source
 
     load_from_source()  # as build scripts do first

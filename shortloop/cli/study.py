@@ -6,16 +6,11 @@ import tomllib
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from shortloop.analyses import find_analyses, named
+from shortloop.analyses import SettingsKind, find_analyses, selected
+from shortloop.base.errors import InputError
 from shortloop.base.text import counted, one_line
 from shortloop.cli.output import Waiting, error_fields, print_document, print_lines, print_table
-
-if TYPE_CHECKING:
-    from shortloop.analyses import SettingsKind
-    from shortloop.base.errors import InputError
-
 
 DESCRIPTION = "description, unit, default"
 
@@ -26,7 +21,7 @@ def kind_of(options: Sequence[str], file: Path | None) -> SettingsKind:
     if not options:
         known = {name: len(_keys(file) & set(kind.fields().model_fields)) for name, kind in kinds.items()}
         return kinds[max(known, key=lambda name: known[name])]
-    return named(kinds, options, "choose one analysis")
+    return selected(kinds, options)
 
 
 def _keys(file: Path | None) -> set[str]:

@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from shortloop.analyses import find_analyses
 from shortloop.base.extras import REPORT_LIBRARIES, is_installed
@@ -34,10 +33,6 @@ from shortloop.sweep.runs import (
     runner,
 )
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-
 WIDTH = 120  # characters of a table without a terminal
 GAP = 1  # characters between columns
 NARROW = 12  # least characters of a column, whose name is wrapped
@@ -53,7 +48,7 @@ def run_sweep(script: str, file: Path | None, vary: Sequence[str], together: Seq
     if file is not None:
         environ[SETTINGS_VARIABLE] = str(file.absolute())
     Selection().into(environ)
-    progress = Progress(len(combinations), _console())
+    progress = Progress(len(combinations))
     checked = check_combinations(script, combinations, environ, progress)
     if any(each.problem for each in checked):
         steps = grid.steps()  # to name each error, and not each combination that has it
@@ -112,7 +107,7 @@ def _run_again(script: str, runs: Runner, outcomes: list[Outcome]) -> None:
         "all are of the same code"
     )
     before, outcomes[stale[0] :] = outcomes[stale[0] :], []  # an interrupt keeps those before
-    progress = Progress(len(stale), _console())
+    progress = Progress(len(stale))
     for place, outcome in enumerate(before, stale[0]):
         if place in stale:
             outcome = runs.run(outcome.combination, outcome.name, progress)
@@ -195,12 +190,3 @@ def _print_table(grid: Grid, outcomes: Sequence[Outcome]) -> None:
         print_lines("no number differs between the combinations")
     if shown < len(names):
         print_lines(f"{len(names) - shown} more numbers differ: see the CSV")
-
-
-def _console() -> Console | None:
-    width = terminal_width()
-    if width is None:
-        return None
-    from rich.console import Console
-
-    return Console(highlight=False, markup=False)

@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, wait
 from typing import ClassVar, NamedTuple, TypeVar
 
-from shortloop.base.entry_points import entry_point, load_entry_point
 from shortloop.base.errors import TransientError
-from shortloop.base.extras import need
+from shortloop.base.extras import entry_point, load_entry_point, need
 from shortloop.base.plain import Plain
 from shortloop.engines.supply import Supplies
 from shortloop.settings.engine import ENGINE_GROUP, EngineSettings

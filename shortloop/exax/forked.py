@@ -112,6 +112,19 @@ def fork_ax(
     return Forked(work, keep)
 
 
+@contextlib.contextmanager
+def noting_interrupts() -> Iterator[list[int]]:
+    """Leave Ctrl-C to a fork, which it also reaches, and which ends its job and itself; note it here."""
+    noted: list[int] = []
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, lambda number, frame: noted.append(number))
+    try:
+        yield noted
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def leave(status: int) -> NoReturn:
     """End this process like Python, without the slow teardown of its memory."""
     try:

@@ -20,13 +20,13 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
 
 from shortloop.base.errors import InputError
 from shortloop.base.text import one_line, printable
 from shortloop.engines.running import running_engine
 from shortloop.exax import client
 from shortloop.exax.client import Exax
+from shortloop.exax.forked import Forked
 from shortloop.exax.listener import answers, slices_now
 from shortloop.exax.live_output import VERBOSE, LiveOutput
 from shortloop.exax.notebook_methods import announced, are_loaded, find_cells, write_cells
@@ -48,7 +48,6 @@ from shortloop.settings.engine import engine_settings
 from shortloop.store.loaded import open_any
 from shortloop.store.store import Store
 from shortloop.store.workdir import HELD, only_run
-from shortloop.units.process_ends import ends_with_this
 
 INPUT = 0  # descriptor
 
@@ -56,7 +55,7 @@ INPUT = 0  # descriptor
 class _Driver:
     def __init__(self) -> None:
         self._server = ExitStack()
-        self._child = 0
+        self._child: Forked | None = None
         self._waits = False
         self._interrupted = False
         signal.signal(signal.SIGINT, self._interrupt)
@@ -92,17 +91,9 @@ class _Driver:
 
     def _forked(self, request: Request, building: bool) -> Reply:
         reading, writing = os.pipe()
-        end_with_this = ends_with_this()
-        sys.stdout.flush()
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        self._child = os.fork()
-        if not self._child:
-            end_with_this()
-            os.close(reading)
-            _as_child(request, building, writing)
+        self._child = child = Forked(partial(_as_child, request, building, writing), [writing])
         if self._interrupted:  # before the fork
-            os.kill(self._child, signal.SIGINT)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+            self._interrupt()
         os.close(writing)
         received, watched = b"", [reading, INPUT]
         try:
@@ -110,26 +101,31 @@ class _Driver:
                 received += part
         finally:
             os.close(reading)
-            _, status = os.waitpid(self._child, 0)
-            self._child = 0
-        if not received:
-            code = os.waitstatus_to_exitcode(status)
-            return Reply(wrong=f"the process that requests jobs ended with status {code}")
-        return Reply(**json.loads(received[1:]))
+            status = child.wait()
+            self._child = None
+        if received:
+            return Reply(**json.loads(received[1:]))
+        if self._interrupted:
+            return Reply(interrupted=True)
+        return Reply(wrong=f"the process that requests jobs ended with status {status}")
 
     def _part(self, watched: list[int]) -> bytes:
         """A part of the child's reply; empty at its end."""
         while watched[0] not in select.select(watched, [], [])[0]:
             watched.remove(INPUT)  # no request comes meanwhile: the notebook has ended
-            os.kill(self._child, signal.SIGTERM)
+            self._send(signal.SIGTERM)
         return os.read(watched[0], 65536)
 
-    def _interrupt(self, number: int, frame: object) -> None:
+    def _interrupt(self, *_: object) -> None:
         self._interrupted = True
-        if self._child:
-            os.kill(self._child, signal.SIGINT)
-        elif self._waits:
+        self._send(signal.SIGINT)
+        if self._child is None and self._waits:
             raise KeyboardInterrupt
+
+    def _send(self, number: int) -> None:
+        if self._child is not None:
+            with suppress(ProcessLookupError):  # `poll` might take the status from a wait that goes on
+                os.kill(self._child.pid, number)
 
     def _end(self) -> None:
         """End our server, when no other run uses it."""
@@ -139,25 +135,17 @@ class _Driver:
             self._server.close()
 
 
-def _as_child(request: Request, building: bool, writing: int) -> NoReturn:
-    status = 1
-    try:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        os.environ[HELD] = str(os.getppid()) if building else ""
-        os.dup2(os.open(os.devnull, os.O_RDONLY), INPUT)
-        reply = _answered(partial(_made, request, building))
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        with os.fdopen(writing, "wb") as stream:
-            stream.write(reply.line())
-        status = 0
-    finally:
-        with suppress(Exception):  # the notebook may be gone
-            sys.stdout.flush()
-        os._exit(status)
+def _as_child(request: Request, building: bool, writing: int) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ[HELD] = str(os.getppid()) if building else ""
+    os.dup2(os.open(os.devnull, os.O_RDONLY), INPUT)
+    reply = _answered(partial(_made, request, building))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with os.fdopen(writing, "wb") as stream:
+        stream.write(reply.line())
 
 
 def _made(request: Request, building: bool) -> Reply:
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     made = _build(request) if building else _look(request)
     return Reply() if made is None else Reply(job=made.job, fresh=made.fresh)
 

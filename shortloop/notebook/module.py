@@ -124,12 +124,8 @@ class _Writer:
             space = self._notebook.space
             if name not in space:
                 if not hasattr(builtins, name) and name not in self._seen:
-                    raise InputError(
-                        "a notebook function uses an undefined name",
-                        field=above,
-                        found=name,
-                        hint="define it, or import it, and run that cell",
-                    )
+                    problem, hint = "a notebook function uses an undefined name", "define it, or import it"
+                    raise InputError(problem, field=above, found=name, hint=hint)
                 continue
             if OF_IPYTHON.fullmatch(name):
                 raise refused(
@@ -299,12 +295,8 @@ class _Writer:
         if decorator is None or decorator.__globals__ is not self._notebook.space:
             return
         if code not in _codes_in(decorator.__code__):
-            raise InputError(
-                "a decorator was edited after it was used",
-                field=above,
-                found=name,
-                hint=f"run the cell of {name} again",
-            )
+            hint = f"run the cell of {name} again"
+            raise InputError("a decorator was edited after it was used", field=above, found=name, hint=hint)
 
 
 def _codes_in(code: types.CodeType) -> Iterator[types.CodeType]:

@@ -134,8 +134,7 @@ def _check_place(module: types.ModuleType) -> None:
             "jobs do not look for modules beside a notebook",
             file=file,
             found=f"import {top}",
-            expected=f"a module in {project}",
-            hint="move it there, so that other notebooks and pipelines can use it too",
+            hint=f"move it to {project}, so that other notebooks and pipelines can use it too",
         )
 
 

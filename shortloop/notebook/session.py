@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import Any
 
 from shortloop.base.errors import InputError
 from shortloop.base.text import one_line
@@ -20,34 +20,15 @@ from shortloop.notebook.client import Driver, GivenFile, GivenJob, Request
 from shortloop.notebook.definitions import Notebook
 from shortloop.notebook.module import Module, module_of_stage
 from shortloop.project.project import project_directory
-from shortloop.stages.needs import STOP
 from shortloop.stages.results import Result
-from shortloop.store.loaded import LoadedJob, look_up
+from shortloop.store.loaded import look_up
 
-F = TypeVar("F", bound=Callable[..., object])
 FRAME = re.compile(r'File "[^"\n]*/notebook_cells/a_(\w+)\.py", line (\d+)(?:, in (\S+))?')
 SINGLE = (type(None), bool, int, float, str, bytes, date, datetime, time, timedelta, GivenFile)
 
 
 class StageFailed(Exception):
     """A failed job; its message, with lines of cells."""
-
-
-class _Wrong(InputError):
-    """Error whose message another process has written."""
-
-    @property
-    def message(self) -> str:
-        return self.problem
-
-
-class NotebookJob(LoadedJob):
-    """A finished job, as of ``shortloop.load``; as a text, its id."""
-
-    def __str__(self) -> str:
-        return self.job
-
-    __repr__ = __str__
 
 
 class Session:
@@ -76,51 +57,7 @@ class Session:
         self._modules: dict[str, Module] = {}
         self._cell: tuple[object, dict[tuple[str, str | None], int]] = (None, {})
 
-    @overload
-    def stage(self, function: F) -> F: ...
-    @overload
-    def stage(
-        self,
-        *,
-        units: Callable[..., object] | None = None,
-        allow_empty: bool = False,
-        cores: int = 1,
-        memory: int | str = 0,
-        retries: int = 0,
-        timeout: float | str | None = None,
-        on_error: str = STOP,
-    ) -> Callable[[F], F]: ...
-    def stage(
-        self,
-        function: F | None = None,
-        *,
-        units: Callable[..., object] | None = None,
-        allow_empty: bool = False,
-        **settings: Any,
-    ) -> F | Callable[[F], F]:
-        """Make a stage of a function, as ``shortloop.stage`` does in a file.
-
-        Parameters
-        ----------
-        function : callable
-            What is decorated.
-        units, allow_empty, **settings
-            As of ``shortloop.stage``.
-
-        Returns
-        -------
-        callable
-            The function itself, which can be called as before.
-        """
-        if isinstance(function, type):
-            raise InputError(
-                "a stage of a notebook is a function",
-                found=f"the class {function.__name__}",
-                hint="write the class into a file methods/a_NAME.py",
-            )
-        if function is not None:
-            return declared(function)
-        return declared(units=units, allow_empty=allow_empty, **settings)
+    stage = staticmethod(declared)
 
     def file(self, path: str | Path) -> GivenFile:
         """Register an input file by its content.
@@ -139,7 +76,7 @@ class Session:
 
     def build(
         self, stage: str | Callable[..., object], *, partition: str | None = None, **arguments: object
-    ) -> NotebookJob:
+    ) -> Result:
         """Return a job: the one that is there, or built now.
 
         Parameters
@@ -153,8 +90,8 @@ class Session:
 
         Returns
         -------
-        NotebookJob
-            ``job["name"]``, ``job.to_frame()``, ``str(job)``.
+        Job
+            As of ``shortloop.load``: ``job["name"]``, ``job.to_frame()``, ``str(job)``.
 
         Raises
         ------
@@ -171,13 +108,12 @@ class Session:
             place = self._place(name, partition)
             reply = self._driver.ask(Request(self._notebook(), place, name, partition, given, modules))
             if reply.wrong:
-                raise _Wrong(self._in_cells(reply.wrong))
+                raise InputError(self._in_cells(reply.wrong))
             if reply.failed:
                 raise StageFailed(self._in_cells(_from_cell(reply.failed)))
             if not reply.fresh:
                 print(one_line(" ".join(filter(None, ("reused", name, partition, reply.job)))))
-            found = look_up(reply.job)
-            return NotebookJob(found.job, found.path, found.record, found.where)
+            return look_up(reply.job)
 
     def close(self) -> None:
         """End the server, if this session has started it. It ends with the notebook anyway."""

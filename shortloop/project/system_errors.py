@@ -8,7 +8,7 @@ import re
 import resource
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from shortloop.base.errors import InputError, JobFailed
 
@@ -138,15 +138,12 @@ def _code(error: sqlite3.Error) -> int:
 
 def _no_more_files() -> tuple[str, str] | None:
     """SQLite does not say why it cannot open a file, or those beside it."""
-    opened: list[int] = []
     try:
-        while len(opened) < FILES_OF_INDEX:
-            opened.append(os.open(os.devnull, os.O_RDONLY))
+        with ExitStack() as opened:
+            for _ in range(FILES_OF_INDEX):
+                opened.enter_context(open(os.devnull, "rb"))
     except OSError as error:
         return SHORTAGES.get(error.errno or 0)
-    finally:
-        for each in opened:
-            os.close(each)
     return None
 
 

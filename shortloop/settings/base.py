@@ -13,28 +13,13 @@ import pkgutil
 from abc import abstractmethod
 from collections.abc import Mapping
 from types import UnionType
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    ClassVar,
-    Literal,
-    Self,
-    TypeGuard,
-    Union,
-    get_args,
-    get_origin,
-)
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeGuard, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, PlainValidator, ValidationInfo
-from pydantic_core import PydanticKnownError
+from pydantic_core import CoreSchema, PydanticKnownError
 
-from shortloop.base.entry_points import called, entry_point, entry_points, load_entry_point
 from shortloop.base.errors import InputError
-
-if TYPE_CHECKING:
-    from pydantic_core import CoreSchema
-
+from shortloop.base.extras import called, entry_point, entry_points, load_entry_point
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$"
 Name = Annotated[str, Field(pattern=NAME)]

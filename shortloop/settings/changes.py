@@ -1,8 +1,4 @@
-"""Changes that one run of a sweep makes to a settings file.
-
-The file itself stays as it is, and where it is: paths in it may start there. Build scripts are told of the
-changes by a variable of the environment.
-"""
+"""Changes that a sweep makes to a settings file for one run, told by a variable of the environment."""
 
 from __future__ import annotations
 

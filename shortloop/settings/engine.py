@@ -1,7 +1,4 @@
-"""Engine settings, which are in no key because results do not depend on them.
-
-Every run asks, and most say nothing of it: pydantic is imported where something is said.
-"""
+"""Engine settings, in no key; few runs have any, so pydantic is imported only where they are set."""
 
 from __future__ import annotations
 
@@ -11,8 +8,8 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
-from shortloop.base.entry_points import called, entry_point, entry_points
 from shortloop.base.errors import InputError
+from shortloop.base.extras import called, entry_point, entry_points
 
 ENGINE_VARIABLE = "SHORTLOOP_ENGINE"  # e.g. ``dask``, or with an address: ``dask:tls://host:8786``
 ENGINE_TABLE = "engine"  # table of a settings file
@@ -47,7 +44,6 @@ class EngineSettings:
 
     @classmethod
     def validated(cls, said: Mapping[str, object]) -> EngineSettings:
-        """Validate a table."""
         from pydantic import TypeAdapter
 
         return TypeAdapter(cls).validate_python(dict(said))

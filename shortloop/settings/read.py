@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from shortloop.base.entry_points import called, entry_points
 from shortloop.base.errors import InputError
+from shortloop.base.extras import called, entry_points
 from shortloop.base.plain import with_tuples
 from shortloop.settings.base import (
     NAME,
@@ -45,13 +45,11 @@ def settings_path(
     *,
     base: Path | None = None,
 ) -> Path:
-    """Find the settings file of a run."""
     given = next((environ[each] for each in variables if environ.get(each)), None)
     return Path(os.path.abspath((base or Path.cwd()) / os.path.expanduser(given))) if given else default
 
 
 def read_settings(path: str | os.PathLike[str], model: type[M], *, noun: str, variable: str) -> M:
-    """Read and validate a settings file."""
     path = Path(path)
     text = _text(path, noun, variable)
     try:

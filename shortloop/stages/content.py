@@ -67,12 +67,10 @@ class Hasher:
         self.update, self.digest = hash_.update, hash_.digest
 
     def put(self, kind: str, data: bytes) -> None:
-        """Add bytes."""
         self.update(f"{kind} {len(data)} ".encode())
         self.update(data if len(data) < BULK else blake3(data).digest())
 
     def add(self, given: object) -> None:
-        """Add a value."""
         value: Any = given
         kind = type(value)
         if kind is str:
@@ -94,7 +92,6 @@ class Hasher:
             self._add_data(value, kind)
 
     def add_parts(self, kind: str, parts: Sequence[object]) -> None:
-        """Add parts of a value."""
         self.put(kind, str(len(parts)).encode())
         for each in parts:
             self.add(each)
@@ -118,7 +115,6 @@ class Hasher:
             self.is_open = True
 
     def add_array(self, array: np.ndarray) -> None:
-        """Add an array."""
         dtype = array.dtype
         # Equal types may differ in `isbuiltin`; `repr` takes longer.
         name = dtype.str if dtype.kind in "biufcmMUS" else repr(dtype)
@@ -131,7 +127,6 @@ class Hasher:
             self._check_texts(array.ravel().tolist())
 
     def add_frame(self, frame: pd.DataFrame) -> None:
-        """Add a frame of pandas."""
         self.add_parts("frame", [*frame.shape, dict(frame.attrs)])
         self._add_name([list(frame.index.names), list(frame.columns.names)])
         for level in range(frame.index.nlevels):

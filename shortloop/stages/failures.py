@@ -16,12 +16,10 @@ from shortloop.base.plain import Plain
 from shortloop.stages.needs import KEEP, Needs, needs_of
 from shortloop.stages.records import FAILED_UNITS, OptionalEntries, Pickled
 from shortloop.stages.stage import Stage, Values
-from shortloop.stages.tables import PANDAS, POLARS, UNIT, library_of, load, unit_text
+from shortloop.stages.tables import PANDAS, POLARS, UNIT, Table, library_of, load, unit_text
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from shortloop.stages.tables import Table
 
 
 HAVE_MISSING = "fcmMU"  # kinds of arrays that have a missing value: nan, NaT, an empty text
@@ -151,8 +149,7 @@ def check_missing(stage: str, outputs: Mapping[str, np.ndarray]) -> None:
                 stage=stage,
                 field=f"output {name}",
                 found=f'{array.dtype}, with on_error = "keep"',
-                expected="floats, times or texts",
-                hint=f'make {name} an output of "f8", or leave out on_error',
+                hint="make it an output of floats, times or texts, or leave out on_error",
             )
 
 
@@ -246,11 +243,7 @@ def with_failed(
     tables: Mapping[str, Table],
     errors: Mapping[int, str],
 ) -> tuple[dict[str, Values], dict[str, Table]]:
-    """Values of the other units, with missing values, or a row with its error, for each unit that failed.
-
-    Whole numbers and truth values become floats in arrays, and types with missing values in tables of pandas,
-    whether units failed or not: a stage leaves the same types each time.
-    """
+    """Put missing values, or a row with its error, for each failed unit; types never vary."""
     taken = [f"{name} of each unit" for name in (*arrays, *tables) if name == ERROR]
     taken += [f"table {name}" for name, table in tables.items() if ERROR in table.columns]
     if taken:
@@ -289,8 +282,7 @@ def _whole(name: str, given: Values, units: int, errors: Mapping[int, str]) -> V
                 "whole numbers are too large to be kept beside missing values",
                 field=name,
                 found=f"{values.dtype} up to {abs(values).max()}",
-                expected='numbers below 2**53, as on_error = "keep" makes floats of them',
-                hint="give texts, or leave out on_error",
+                hint="give texts or numbers below 2**53, of which floats are made, or leave out on_error",
             )
         values = floats
     whole = np.full((units, *values.shape[1:]), missing(values), values.dtype)

@@ -19,10 +19,10 @@ from shortloop.stages.content import content_of
 from shortloop.stages.exact_values import array_or_none
 from shortloop.stages.failures import objects_with_failed, with_failed
 from shortloop.stages.lazy_results import KeptFrames
-from shortloop.stages.needs import KEEP, Needs, needs_of
+from shortloop.stages.needs import KEEP, needs_of
 from shortloop.stages.records import check_array_name, check_file_name
 from shortloop.stages.results import Result
-from shortloop.stages.rows import stacked, unpack
+from shortloop.stages.rows import stacked, unpack, without_names
 from shortloop.stages.stage import CollectingStage, Finished, Outputs, Stage, Values
 from shortloop.stages.tables import is_table, reset_row_numbers
 from shortloop.stages.task import fields_of
@@ -43,7 +43,6 @@ class FunctionStage(Stage):
     function: ClassVar[Function]
 
     def finish(self, out: Outputs) -> Finished:
-        """Call the function."""
         function = type(self).function
         return sort_results(function(**self._values(_fields(function))), type(self).__name__)
 
@@ -56,12 +55,7 @@ def sort_results(given: object, what: str) -> Finished:
     import numpy as np
 
     if not isinstance(given, Mapping):
-        raise InputError(
-            f"{what} returns no values by name",
-            found=type(given).__name__,
-            expected='a dict, e.g. {"table": frame}',
-            hint='give it a name: `return {"model": …}`',
-        )
+        raise without_names(given, what)
     found: dict[str, dict[str, Any]] = {each.name: {} for each in dataclasses.fields(Finished)}
     drawing = sys.modules.get("matplotlib.figure")  # loaded, if a value is one of its figures
     for name, value in given.items():
@@ -143,7 +137,6 @@ class UnitsStage(CollectingStage, FunctionStage):
                 f"{kind.__name__} has no units: {kind.units_of.__name__} gives none",
                 field=f"units={kind.units_of.__name__}",
                 found=f"nothing; relative paths in it start from {os.getcwd()}",
-                expected="a unit at least",
                 hint="look at what it is given; `@stage(units=…, allow_empty=True)` allows for none",
             )
         names = [_name(name) for name, _ in pairs]
@@ -218,17 +211,9 @@ def stage_of_function(
             raise InputError(
                 f"a parameter of {function.__name__} has no type",
                 field=name,
-                expected="`Job` for a job, `File` for a file, else the type of the option",
-                hint=f"write e.g. `{name}: float`",
+                hint=f"write `{name}: Job` for a job, `File` for a file, else the type of the option",
             )
     own = {name: each for name, each in fields.items() if name != PARTITION}
-    if taken := [name for name in vars(Needs()) if name in own]:
-        raise InputError(
-            f"a parameter of {function.__name__} has the name of a setting of stages",
-            field=taken[0],
-            expected=f"another name; `@stage({taken[0]}=…)` says how the stage is computed",
-            hint="rename the parameter",
-        )
     body: dict[str, object] = {
         "__module__": function.__module__,
         "__doc__": function.__doc__ or function.__name__,
@@ -249,11 +234,7 @@ def _fields(function: Function, skip_first: bool = False) -> dict[str, inspect.P
     parameters = list(inspect.signature(function).parameters.values())
     for each in parameters:
         if each.kind not in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY):
-            raise InputError(
-                f"a parameter of {function.__name__} cannot be given by name",
-                field=str(each),
-                expected="parameters that can be given by name",
-            )
+            raise InputError(f"a parameter of {function.__name__} cannot be given by name", field=str(each))
     return {each.name: each for each in parameters[skip_first:] if each.name != UNIT}
 
 

@@ -30,10 +30,7 @@ MANY = 100  # texts that are quicker to add together
 
 
 def ids_of_units(stage: Stage, costs: Sequence[float]) -> list[bytes]:
-    """An identity of each unit, the same in every process that opens the stage.
-
-    Units that have names are known by these; others by their number, in a stage that found the same.
-    """
+    """An identity of each unit, the same in every process: its name, else its number in an equal stage."""
     names = stage.unit_names()
     if names is not None:
         return [_hash(repr(name).encode(errors="surrogatepass")) for name in names]

@@ -55,12 +55,8 @@ class File:
             assert files is not None
             content, _, name = option.partition(" ")
             if "/" in content or "." in content:  # no hash has that
-                raise InputError(
-                    "an input file was given as a path",
-                    found=option,
-                    expected="what `run.file(path)` gives",
-                    hint="change the build script",
-                )
+                hint = "give what `run.file(path)` returns in the build script"
+                raise InputError("an input file was given as a path", found=option, hint=hint)
             return cls(content, files[option], unquoted(name))
 
         return core_schema.with_info_after_validator_function(found, core_schema.str_schema())

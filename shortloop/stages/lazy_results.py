@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from shortloop.base.errors import InputError, TransientError
 from shortloop.base.text import one_line
 from shortloop.stages.records import Described
-from shortloop.stages.tables import PANDAS, POLARS, load, read_table
+from shortloop.stages.tables import PANDAS, POLARS, Table, load, read_table
 
 if TYPE_CHECKING:  # build scripts look jobs up; most need no array
     import numpy as np
-
-    from shortloop.stages.tables import Table
 
 
 KEPT = 1 << 28  # bytes of frames that are kept beside the one that was read last

@@ -64,10 +64,7 @@ def in_one_file(column: Sequence[Pickled]) -> Pickled:
 
 
 class Objects(ResultsByName[object]):
-    """The objects of a job by name, each read anew when it is asked for.
-
-    `allow` is called with a file before it is read, and raises an `InputError` if it may not be.
-    """
+    """The objects of a job by name, each read when it is asked for, if `allow` raises no `InputError`."""
 
     def __init__(
         self,
@@ -116,10 +113,7 @@ class _UnitObjects(Mapping[object, object]):
 
 
 def refusal(file: Path) -> str:
-    """Reason not to read a pickle of this machine unless told to; empty if there is none.
-
-    Reading a pickle runs the code of its writer.
-    """
+    """Reason not to read a pickle, which runs its writer's code, unless told to; empty if there is none."""
     owner = file.stat().st_uid
     if owner in (os.geteuid(), 0):
         return ""
@@ -212,17 +206,12 @@ def pickled(value: object, name: str, what: str) -> tuple[bytes, list[str]]:
         f"{what} returns a value that cannot be stored",
         field=where,
         found=f"{_kind(part)} {_text(part)}"[: SHOWN // 2] + f": {problem[: 2 * SHOWN]}",
-        expected="an object that another process can read back: of classes and functions with a name in a "
-        "module of the project or of a library",
         hint=_remedy(part),
     )
 
 
 def loaded(data: bytes, frames: int = FRAMES) -> object:
-    """Unpickle below calls of this function alone.
-
-    Models with a formula look for its names in callers, which must not differ between processes.
-    """
+    """Unpickle below calls of this function alone: models with a formula look for its names in callers."""
     return loaded(data, frames - 1) if frames else pickle.loads(data)
 
 

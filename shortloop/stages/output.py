@@ -22,6 +22,7 @@ from shortloop.stages.records import (
     Array,
     OptionalEntries,
     Outside,
+    Pickled,
     check_array_name,
     check_file_name,
     save_array,
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
     import numpy as np
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike, DTypeLike
-
-    from shortloop.stages.records import Pickled
 
 
 DPI = 200
@@ -118,10 +117,7 @@ def write_output(
     engine: Mapping[str, Plain] | None = None,
     failures: Failures | None = None,
 ) -> list[str]:
-    """Finish a stage whose units are done: write the results of `Stage.finish`, and the record.
-
-    The current folder has the arrays that the units filled already.
-    """
+    """Write the results of `Stage.finish` and the record beside the arrays that units filled."""
     kind = type(stage).__name__
     with chdir("."):
         errors = None if failures is None else failures.errors
@@ -233,10 +229,7 @@ def indices_of(stage: Stage, unit: int, outs: Mapping[str, object]) -> Mapping[s
 
 
 def check_coverage(stage: Stage, outs: Mapping[str, Out], units: int) -> None:
-    """Refuse a stage whose units leave an element of an output unfilled, or fill one several times.
-
-    Unfilled elements would be zeros that nobody computed; of those filled twice, the last one would count.
-    """
+    """Refuse units that leave an element of an output unfilled, a zero nobody computed, or fill it twice."""
     kind = type(stage).__name__
     if type(stage).index is Stage.index and not stage.have:  # without asking for each of them
         for name, out in outs.items():

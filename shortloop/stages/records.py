@@ -126,7 +126,6 @@ class Record(OptionalEntries):
 
 
 def check_array_name(name: str) -> None:
-    """Refuse an invalid name of an array."""
     if not name or name.startswith(".") or "/" in name or "\0" in name:
         raise ValueError(f"an array cannot have the name {name!r}")
 
@@ -185,10 +184,7 @@ def create_array(name: str, shape: tuple[int, ...], dtype: DTypeLike) -> np.memm
 
 
 def reserve_space(file: Path) -> None:
-    """Reserve the disk space of a file of its final size that will be written through a memory map.
-
-    Without that, a process that writes while the disk is full is killed, and can say nothing.
-    """
+    """Reserve the disk space of a mapped file: a process that writes on a full disk would be killed."""
     with file.open("r+b") as stream:
         os.posix_fallocate(stream.fileno(), 0, file.stat().st_size)
 
@@ -254,10 +250,7 @@ def reject(
     versions: Mapping[str, str] | None = None,
     located: Mapping[str, Path] | None = None,
 ) -> None:
-    """Finish a job whose input is bad, with the message as its only result.
-
-    The job is complete, so that the same bytes give the same answer at once, and nothing is half-made.
-    """
+    """Finish a job whose input is bad, with the message as its only result: the same input has the same."""
     if isinstance(error, TransientError):
         raise error
     if Path("setup.json").is_file():  # so this is the folder of a job

@@ -260,6 +260,9 @@ class Result:
         """Duration in seconds."""
         return float(self.setup["exectime"]["total"])
 
+    def __str__(self) -> str:
+        return self.job
+
     def __repr__(self) -> str:
         who = f" of {self.partition}" if self.partition else ""
         return one_line(f"<{self.job}: {self.stage}{who}, {', '.join(self.names()) or 'nothing'}>")

@@ -14,15 +14,12 @@ from typing import TYPE_CHECKING, Any, cast
 from shortloop.base.errors import InputError
 from shortloop.stages.content import SIZE
 from shortloop.stages.exact_values import array_or_none
-from shortloop.stages.records import ROWS, Pickled
+from shortloop.stages.records import ROWS, DescribedObject, Pickled
 from shortloop.stages.stage import CollectingStage, Values
-from shortloop.stages.tables import from_bytes, is_table, joined, library_of, to_bytes
+from shortloop.stages.tables import Table, from_bytes, is_table, joined, library_of, to_bytes
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from shortloop.stages.records import DescribedObject
-    from shortloop.stages.tables import Table
 
 
 FOR_OTHERS, FOR_THIS_JOB = b"\1", b"\0"
@@ -40,15 +37,18 @@ Row = Mapping[str, "np.ndarray | Table | Pickled"]
 """Values of a unit by name: arrays, of no axes for single values, tables, and other objects as pickles."""
 
 
+def without_names(given: object, what: str) -> InputError:
+    """The error for a return value of a function that is no mapping."""
+    hint = 'return a dict, e.g. {"slope": 0.5, "table": frame}'
+    return InputError(f"{what} returns no values by name", found=type(given).__name__, hint=hint)
+
+
 def pack(values: object, what: str) -> bytes:
     """Encode the values of a unit."""
-    if not isinstance(values, Mapping) or not values:
-        raise InputError(
-            f"{what} gives no values by name",
-            found=type(values).__name__ if not isinstance(values, Mapping) else "none",
-            expected='a dict, e.g. {"slope": 0.5}',
-            hint='give it a name: `return {"model": …}`',
-        )
+    if not isinstance(values, Mapping):
+        raise without_names(values, what)
+    if not values:
+        raise InputError(f"{what} returns no values", found="an empty dict", hint="return one at least")
     head: list[Head] = []
     parts = []
     for name, value in values.items():
@@ -167,7 +167,6 @@ def read_rows(
 
 
 def number_of_rows(job: Path) -> int:
-    """Count the rows of a job."""
     with (job / ROWS).open("rb") as stream:
         return int(LENGTH.unpack(stream.read(LENGTH.size))[0])
 

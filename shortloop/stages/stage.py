@@ -1,9 +1,4 @@
-"""The class `Stage`: a job's computation, independent of how its units are distributed.
-
-A stage is a class with typed fields: options, and jobs that it is made from. Its work is made of independent
-units, which any number of processes compute; each of them opens the stage, or inherits it by a fork. Its
-results are named arrays, files and facts.
-"""
+"""The class `Stage`: a job's computation, independent of how its units are distributed."""
 
 from __future__ import annotations
 
@@ -13,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from shortloop.base.plain import Plain
-from shortloop.stages.inputs import File
+from shortloop.stages.inputs import File as File
 from shortloop.stages.needs import STOP, Hidden, Needs, declared
-from shortloop.stages.results import Result as Job
+from shortloop.stages.results import Result
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,19 +21,7 @@ if TYPE_CHECKING:
     from shortloop.stages.tables import Table
 
 
-__all__ = [
-    "STAGE_OF",
-    "CollectingStage",
-    "File",
-    "Finished",
-    "Index",
-    "Job",
-    "Out",
-    "Outputs",
-    "Stage",
-    "Values",
-]
-
+Job = Result
 STAGE_OF = "shortloop_stage"
 """Attribute of a function that a stage was made of: the stage."""
 Index = int | slice | tuple[int | slice, ...]

@@ -68,7 +68,6 @@ def library_of(value: object) -> str | None:
 
 
 def is_table(value: object) -> bool:
-    """True for a frame."""
     return library_of(value) is not None
 
 

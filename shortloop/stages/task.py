@@ -145,10 +145,7 @@ def _is_plain(stage: type[Stage], name: str, value: Plain) -> bool:
 
 
 def _validated(adapter: TypeAdapter[object], value: Plain, files: Mapping[str, Path]) -> object:
-    """Validate a value as it is, or as JSON has it: a set as a list, a date as a text.
-
-    No text becomes a number, and no number becomes true.
-    """
+    """Validate a value as it is, or as JSON has it: a set as a list, a date as a text, but no "1" as 1."""
     from pydantic import ValidationError
 
     try:
@@ -191,17 +188,13 @@ def validators_of(stage: type) -> dict[str, TypeAdapter[object]]:
                 f"an option of {stage.__name__} cannot have this type",
                 field=f"option {name}",
                 found=str(hints[name]),
-                expected="plain data, a dataclass, a record of pydantic, or what is made of these",
-                hint="give plain data, e.g. `list[float]`, and make of it what the function needs",
+                hint="give plain data, dataclasses, or records of pydantic, and make of it what is needed",
             ) from None
     return made
 
 
 class _Deferred(dict[str, object]):
-    """Names for annotations that modules of a stage and its bases import below ``if TYPE_CHECKING:``.
-
-    Each is imported when it is looked up.
-    """
+    """Names that a stage's modules import below ``if TYPE_CHECKING:``, imported when they are looked up."""
 
     def __init__(self, stage: type[Stage]) -> None:
         super().__init__()
@@ -255,7 +248,6 @@ def kind_of(task: Task) -> type[Stage]:
 
 
 def folders_of(task: Task) -> list[str]:
-    """Folders of the jobs that a job is made from."""
     return [folder for folders in task.jobs.values() for folder in _single(folders)]
 
 

@@ -33,11 +33,7 @@ class Pool(TypedDict):
 
 
 def set_single_thread() -> None:
-    """Set the environment so that numerical libraries loaded from now on use one thread.
-
-    exax imports the method packages in the server, before it starts the processes that run methods, which
-    inherit this environment.
-    """
+    """Let numerical libraries loaded from now on, also in exax's child processes, use one thread."""
     os.environ.update(dict.fromkeys(VARIABLES, "1"))
 
 
@@ -70,11 +66,7 @@ def check_single_thread() -> list[Pool]:
 
 
 def found_pools() -> list[dict[str, Any]]:
-    """The thread pools of this process as threadpoolctl describes them, with their current number of threads.
-
-    Looking for them takes as long as a small job, so it is repeated only if a library was loaded since: call
-    this before processes are forked.
-    """
+    """Thread pools as threadpoolctl describes them; call it before forks, as looking for them takes long."""
     global _found
     import threadpoolctl
 

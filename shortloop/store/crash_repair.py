@@ -1,7 +1,4 @@
-"""Clean up after a crash, for the exax server and the next run.
-
-Nothing here loses a finished job, or asks for work by hand.
-"""
+"""Clean up after a crash, for the exax server and the next run; no finished job is lost."""
 
 from __future__ import annotations
 
@@ -15,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
+from shortloop.base.errors import InputError
 from shortloop.project.project import (
     DELETED,
     FINISHED,
@@ -46,13 +44,11 @@ def own(workdirs: Mapping[str, Path]) -> None:
         stream = (workdir / OWNER).open("a+", encoding="utf-8")
         if not _is_locked(stream):
             stream.seek(0)
-            print(
-                f"shortloop: the workdir {name} is in use by another exax server\n  folder: {workdir}\n"
-                f"  server: {stream.read().strip() or 'unknown'}\n  what to do: end that server, or name "
-                "another workdir in accelerator.conf",
-                file=sys.stderr,
-                flush=True,
-            )
+            problem = f"the workdir {name} is in use by another exax server"
+            hint = "end that server, or name another workdir in accelerator.conf"
+            owner = stream.read().strip() or "an unknown server"
+            error = InputError(problem, file=workdir, found=owner, hint=hint)
+            print(f"shortloop: {error.message}", file=sys.stderr, flush=True)
             raise SystemExit(1)
         stream.truncate(0)
         stream.write(f"process {os.getpid()} on {os.uname().nodename}{PROJECT}{Path.cwd()}\n")

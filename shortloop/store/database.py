@@ -9,7 +9,8 @@ import contextlib
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable, Sequence
+import zlib
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,41 +21,35 @@ BROKEN = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 """Codes of another layout, a damaged file, a file of another kind."""
 FAILURES = (sqlite3.DatabaseError, UnicodeDecodeError)
 """What reading an index may raise; the message of the second may quote what is broken."""
+CHECKS = ("quick_check(1)", "user_version")
 MEMORY = Path(":memory:")  # in place of a file: an empty index that nobody keeps
 T = TypeVar("T")
 PATIENCE = 60.0  # seconds to wait for another program that holds the file
 
 
 class Database:
-    """Tables in a file, or in memory if that may not be written.
-
-    `layout` is the script that makes the tables, in one transaction; all `probes` can be executed if a file
-    has that layout. `fill` gives statements, and the rows that each writes into a new file.
-    """
+    """Tables of the script `layout` in a file or in memory; `fill` gives the rows of a new file."""
 
     def __init__(
-        self,
-        file: Path,
-        layout: str,
-        probes: Sequence[str],
-        fill: Callable[[], Iterable[tuple[str, Iterable[Values]]]],
+        self, file: Path, layout: str, fill: Callable[[], Iterable[tuple[str, Iterable[Values]]]]
     ) -> None:
         self._lock = threading.RLock()
         self.kept = True  # else all that is noted is forgotten at the end
-        self._file, self._layout, self._probes, self._fill = file, layout, probes, fill
+        self._file, self._fill = file, fill
+        version = zlib.crc32(layout.encode()) >> 1  # which SQLite keeps as a signed number
+        self._layout = f"{layout}pragma user_version = {version};"
         try:
             self._open()
-            if self._connection.execute("pragma quick_check(1)").fetchone() != ("ok",):
+            found = [self._connection.execute(f"pragma {each}").fetchone() for each in CHECKS]
+            if found != [("ok",), (version,)]:
                 self._make_again()
         except FAILURES as error:
             self._mend(error)
 
     def close(self) -> None:
-        """Close the file."""
         self._connection.close()
 
     def read(self, statement: str, *values: str | None) -> list[tuple[Any, ...]]:
-        """Select rows."""
         return self._tried(lambda: self._connection.execute(statement, values).fetchall())
 
     def write(self, statement: str, rows: Iterable[Values]) -> None:
@@ -86,8 +81,6 @@ class Database:
                 self._connection.executescript(self._layout)
                 for statement, rows in self._fill():
                     self._connection.executemany(statement, rows)
-        for probe in self._probes:
-            self._connection.execute(probe)
 
     def _mend(self, error: Exception) -> None:
         # What cannot be decoded has no code of its own.

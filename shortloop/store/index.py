@@ -1,7 +1,4 @@
-"""Index of finished jobs, by key and by place in a pipeline, in each workdir.
-
-The jobs' folders are authoritative: a deleted or damaged index is rebuilt from them.
-"""
+"""Index of finished jobs, by key and place in a pipeline; rebuilt from their folders if lost or damaged."""
 
 from __future__ import annotations
 
@@ -17,8 +14,8 @@ from shortloop.store.integrity import States
 from shortloop.store.manifest import Manifest
 from shortloop.store.workdir import hidden_folder, project_at, project_name
 
-OF_FORMAT = f"jobs_of_format_{FORMAT}"  # an index of jobs of another format is one of another layout
 LAYOUT = f"""
+-- of jobs of format {FORMAT}
 begin immediate;
 create table if not exists jobs (
     job text primary key, key text, base text, content text, method text, partition text,
@@ -36,21 +33,12 @@ create unique index if not exists one_job on places (
 create table if not exists pipelines (
     project text, name text, settings text, ended integer, primary key (project, name)
 );
-create view if not exists {OF_FORMAT} as select * from jobs;
 create table if not exists declared (job text, key text, base text, primary key (job, key));
 create index if not exists by_declared_key on declared (key);
 create index if not exists by_declared_base on declared (base);
 create table if not exists outdated (job text primary key);
 create table if not exists settings_files (project text, name text, file text, primary key (project, name));
 """
-PROBES = (
-    f"select job, key, base, content, pipeline, project, states, libraries from {OF_FORMAT} limit 1",
-    "select job, key, base from declared limit 1",
-    "select job from outdated limit 1",
-    "select project, pipeline, stage, partition, sibling, job from places limit 1",
-    "select project, name, settings, ended from pipelines limit 1",
-    "select project, name, file from settings_files limit 1",
-)
 INSERT = """
 insert into jobs values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (job) do update set
     key = excluded.key, base = excluded.base, content = excluded.content, method = excluded.method,
@@ -113,11 +101,7 @@ class Row(NamedTuple):
 
 
 class Index:
-    """The finished jobs of some workdirs, and which are in the places of pipelines.
-
-    Several processes and threads may use it, of every project that has one of these workdirs. It is made from
-    `manifests`: those of all jobs of a workdir; of a job of another format only its id.
-    """
+    """Finished jobs of some workdirs, and those in places of pipelines; made anew from `manifests`."""
 
     def __init__(
         self, workdirs: Mapping[str, Path], manifests: Callable[[str], Iterable[Manifest | str]]
@@ -139,7 +123,7 @@ class Index:
         self._names = {name: project_name(workdir) for name, workdir in workdirs.items()}
         self._folders: dict[tuple[str, str], str] = {}
         self._files = {
-            name: Database(hidden_folder(workdir) / f"{name}.sqlite", LAYOUT, PROBES, partial(fill, name))
+            name: Database(hidden_folder(workdir) / f"{name}.sqlite", LAYOUT, partial(fill, name))
             for name, workdir in workdirs.items()
         }
 
@@ -149,7 +133,6 @@ class Index:
         return all(file.kept for file in self._files.values())
 
     def close(self) -> None:
-        """Close the files."""
         for file in self._files.values():
             file.close()
 
@@ -158,7 +141,6 @@ class Index:
         return sorted(self._rows("key = ?", key), key=lambda row: row.is_incomplete)
 
     def by_id(self, job: str) -> list[Row]:
-        """Find a job by id."""
         return self._rows("job = ?", job)
 
     def by_base(self, base: str, first: str, partition: str | None, most: int) -> list[Row]:
@@ -174,14 +156,12 @@ class Index:
         return self._rows("job in (select job from declared where key = ?)", key)
 
     def insert(self, manifest: Manifest, states: States) -> None:
-        """Insert or replace a job."""
         file = self._files[manifest.job.rpartition("-")[0]]
         file.write(INSERT, [_row(manifest, states)])
         if manifest.harmless:
             file.write(DECLARED, _declared_rows(manifest))
 
     def forget(self, job: str) -> None:
-        """Delete a job from the index."""
         for file in self._files.values():
             file.write("delete from jobs where job = ?", [(job,)])
         self.forget_declared(job)

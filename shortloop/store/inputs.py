@@ -127,16 +127,13 @@ def content_of(
     waiting: Waiting = nullcontext,
     came: Callable[[], None] = lambda: None,
 ) -> list[str]:
-    """Hash each file, if its state changed since the last time, or a process may change it unseen.
-
-    Files are read in parallel. Hashes known when this is interrupted are kept; those of files that a process
-    maps for writing are neither looked up nor kept.
-    """
+    """Hash each file, if its state changed since the last time, or a process may change it unseen."""
     states = {file: _state(file) for file in files}
     mapped = mapped_for_writing({state[INODE]: file for file, (state, _) in states.items()})
     loose = {file for file, (state, _) in states.items() if state[INODE] in mapped}
     store = _hashes()
-    found = {file: each for file, each in _known_as(states, _read(store)).items() if file not in loose}
+    known = _known_as(states, _read(store))
+    found = {file: each for file, each in known.items() if each != YOUNG and file not in loose}
     fresh = _fresh.setdefault(store, {})
     fresh |= {str(file): None for file in loose}
     kept = time.monotonic()
@@ -159,21 +156,13 @@ def content_of(
 
 
 def known_content(files: Sequence[Path]) -> list[str]:
-    """Hash of each file, empty for one that was never read.
-
-    A file hashed right after a change is read once more: it may have changed again, with the same state.
-    """
+    """Hash of each file; empty for one never read. One hashed right after a change is read once more."""
     known = _read(_hashes())
-
-    def known_of(file: Path) -> str | None:
-        entry = known.get(str(file))
-        is_known = isinstance(entry, list) and file.exists() and entry[:-1] == file_state(file)[0]
-        return str(entry[-1]) if is_known else None  # type: ignore[index]
-
-    found = {file: known_of(file) for file in files}
+    there = {file: file_state(file) for file in files if known.get(str(file)) and file.exists()}
+    found = _known_as(there, known)
     young = [file for file, content in found.items() if content == YOUNG]
     found.update(zip(young, content_of(young), strict=True))
-    return [found[file] or "" for file in files]
+    return [found.get(file, "") for file in files]
 
 
 def name_of(content: str) -> str:
@@ -226,9 +215,9 @@ def locate(option: str) -> Path:
     file = _noted(place)
     state, _ = at = _state(file)
     # Kept hashes are those of files that no process could change unseen when they were registered.
-    found = _known_as({file: at}, _read(_hashes())).get(file)
-    settled = found is not None
-    if found is None:
+    found = _known_as({file: at}, _read(_hashes())).get(file, YOUNG)
+    settled = found != YOUNG
+    if not settled:
         ((_, found),) = _hash_all({file: state[SIZE]})
         _check_unchanged(file, state)
     # Noted also if it is another file now: it may be put back before anybody looks again.
@@ -255,10 +244,7 @@ def check_located() -> None:
 
 
 def changed_unseen() -> list[tuple[Path, str]]:
-    """Read all known files again, and forget the hashes of those whose content differs.
-
-    A file that is mapped for writing may change without a change of its times.
-    """
+    """Read all known files again, as maps change them without a trace, and forget hashes that differ."""
     store = _hashes()
     known = {
         Path(name): entry
@@ -324,12 +310,12 @@ def _state(file: Path) -> tuple[list[int], bool]:
 
 
 def _known_as(states: dict[Path, tuple[list[int], bool]], known: Mapping[str, object]) -> dict[Path, str]:
-    """Look up the hashes of unchanged files."""
+    """Look up the hashes of unchanged files, `YOUNG` of those that may have changed again."""
     entries = {file: known.get(str(file)) for file in states}
     return {
         file: str(entry[-1])
         for file, entry in entries.items()
-        if isinstance(entry, list) and entry[:-1] == states[file][0] and entry[-1] != YOUNG
+        if isinstance(entry, list) and entry[:-1] == states[file][0]
     }
 
 

@@ -154,6 +154,16 @@ def content_of_job(
     return digest(results), rejected
 
 
+def data_outside(folder: Path) -> list[tuple[str, str]]:
+    """Names and contents of input files that hold arrays of a job; none if its record cannot be read."""
+    try:
+        arrays = json.loads((folder / RECORD).read_text(encoding="utf-8"))["arrays"].values()
+        outside = [each["outside"] for each in arrays if each.get("outside")]
+        return [(each["name"], each["content"]) for each in outside]
+    except (OSError, ValueError, KeyError):
+        return []
+
+
 def states_of(folder: Path, names: Sequence[str]) -> States:
     """Stat files: the state changes if a file is edited, truncated, replaced or touched."""
     above = f"{folder}/"

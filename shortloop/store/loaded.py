@@ -22,7 +22,7 @@ from shortloop.project.project import (
     project_directory,
 )
 from shortloop.project.system_errors import unreadable
-from shortloop.stages.records import FAILED_UNITS, RECORD, axes_of
+from shortloop.stages.records import FAILED_UNITS, RECORD, Record, axes_of
 from shortloop.stages.results import OtherFormat, Result, Where, bare_result, open_result, upstream
 from shortloop.store.inputs import Located
 from shortloop.store.manifest import read_manifest
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from shortloop.base.plain import Plain
-    from shortloop.stages.records import Record
 
 
 def load(job: str, trusted: bool = False) -> LoadedJob:

@@ -62,12 +62,10 @@ class Manifest:
 
     @property
     def seconds(self) -> float:
-        """How long the job took."""
         return float(self.cost.get("seconds", 0))
 
     @property
     def has_tables(self) -> bool:
-        """True if the job left tables."""
         return any(map(is_table_file, self.files))
 
     def declared(self) -> list[tuple[Parts, str, Harmless]]:
@@ -242,13 +240,11 @@ class StoredJob:
 
     @classmethod
     def from_manifest(cls, folder: Path, manifest: Manifest) -> StoredJob:
-        """Build the record of a job from its manifest."""
         what = manifest.content, manifest.seconds, manifest.rejected, (*manifest.files,)
         return cls(manifest.job, folder, *what, manifest.parts.libraries_text, manifest.partition)
 
     @property
     def has_tables(self) -> bool:
-        """True if it left tables."""
         return any(map(is_table_file, self.files))
 
     @property

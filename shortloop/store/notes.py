@@ -75,7 +75,6 @@ def write_notes(lines: bytes) -> None:
 
 
 def read_notes(folder: Path) -> list[Note] | None:
-    """Read the notes of a job."""
     try:
         lines = (folder / NOTED).read_text(encoding="utf-8").splitlines()
         found: list[Note] = [json.loads(line) for line in lines]
@@ -106,7 +105,6 @@ def keep_logs(folder: Path | None = None) -> None:
 
 
 def set_log_folder(folder: Path | None) -> None:
-    """Set the folder of the current job."""
     global _folder
     _folder = None if folder is None else f"{folder}/OUTPUT"
 

@@ -47,7 +47,6 @@ class Slices:
 
     @cached_property
     def now(self) -> int:
-        """Current number of slices."""
         return self._ask()
 
 

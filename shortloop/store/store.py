@@ -62,11 +62,7 @@ WRITERS = 4  # jobs that are put on disk at a time: the system writes together w
 
 
 class Store:
-    """The finished jobs of the project's workdirs, whichever project made them.
-
-    A context manager, because manifests are written in the background. `slices` gives the number of slices
-    that jobs have now. Default: that of a server that would be started.
-    """
+    """Finished jobs of the project's workdirs; a context manager: manifests are written behind."""
 
     def __init__(self, slices: Callable[[], int] = slices_configured) -> None:
         self._workdirs = {name: Path(path) for name, path in configuration().workdirs.items()}
@@ -165,12 +161,10 @@ class Store:
         return None if is_broken else manifest
 
     def folder(self, job: str) -> Path | None:
-        """Folder of a job of this project."""
         above = self._workdirs.get(job.rpartition("-")[0])
         return None if above is None else above / job
 
     def manifest_of(self, job: str) -> Manifest | None:
-        """Read the manifest of a job by id."""
         folder = self.folder(job)
         return None if folder is None else read_manifest(folder)
 

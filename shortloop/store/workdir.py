@@ -1,7 +1,4 @@
-"""A workdir: the projects that share it, and its lock.
-
-One run at a time holds the lock: exax serves one client, and a second run would end the job of the first.
-"""
+"""A workdir: the projects that share it, and its lock, as exax serves one client at a time."""
 
 from __future__ import annotations
 
@@ -72,10 +69,7 @@ LOCK = "run.lock"
 
 @contextmanager
 def only_run(what: str, wait: bool = True) -> Iterator[None]:
-    """Lock the project and its workdirs; wait for another process, perhaps of a project that shares one.
-
-    The system unlocks them when the process ends, however it ends.
-    """
+    """Lock the project and its workdirs until this process ends; wait for another one, of any project."""
     if os.environ.get(HELD) == str(os.getppid()):
         yield
         return

@@ -21,7 +21,6 @@ from shortloop.sweep.grid import Axis, Combination, Grid, shown_value
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import ArrayLike
 
 PANELS, COLUMNS = 12, 3
 HEIGHT = 1.45  # inches, of a panel
@@ -45,58 +44,43 @@ class _Scale:
     numeric: bool  # else steps are categories
     logarithmic: bool
 
-    def along(self, values: ArrayLike) -> np.ndarray:
-        return np.log(np.asarray(values, float)) if self.logarithmic else np.asarray(values, float)
-
     def moved(self, values: np.ndarray, shift: float) -> np.ndarray:
         """Values of one of several series, shifted so that they do not overlap."""
         if not self.numeric:
             return values + SPREAD * shift
-        step = SLIGHTLY * shift * float(np.ptp(self.along(self.places)))
-        return values * np.exp(step) if self.logarithmic else values + step
+        low, high = float(self.places.min()), float(self.places.max())
+        by = SLIGHTLY * shift
+        return values * (high / low) ** by if self.logarithmic else values + by * (high - low)
 
 
 class _Encoding:
-    """Axes of the grid shown by x axis, colours and markers; x has most steps, if possible of numbers."""
+    """Axis of the grid along x, if possible of numbers, and series of points: the steps of the other axes."""
 
     def __init__(self, grid: Grid) -> None:
-        steps = [len(axis.points) for axis in grid.axes]
-        numbers = [_numbers(axis) is not None and steps[i] > 2 for i, axis in enumerate(grid.axes)]
-        order = sorted(range(len(steps)), key=lambda i: (not numbers[i], -steps[i]))
-        self._grid, self.across = grid, order[0]
-        varying = [i for i in order[1:] if steps[i] > 1]
-        self._colour, self._marker = varying[:1], sorted(varying[1:])
-        self._hues = [*itertools.product(*(range(steps[i]) for i in self._colour))]
-        self._forms = [*itertools.product(*(range(steps[i]) for i in self._marker))]
-        self.number = len(self._hues) * len(self._forms)
+        ranks = [(_scale(axis).numeric, len(axis.points)) for axis in grid.axes]
+        self.across = ranks.index(max(ranks))
+        self._others = [i for i, (_, steps) in enumerate(ranks) if i != self.across and steps > 1]
+        self._series = [*itertools.product(*(range(ranks[i][1]) for i in self._others))]
+        named = self._series if self._others else []
+        self.labels = [_cut(grid.combination(dict(zip(self._others, steps))).label) for steps in named]
 
-    def of(self, combination: Combination) -> tuple[int, int]:
-        """Numbers of the colour and of the marker of a combination."""
-        places = combination.places
-        hue, form = (tuple(places[i] for i in axes) for axes in (self._colour, self._marker))
-        return self._hues.index(hue), self._forms.index(form)
+    def of(self, combination: Combination) -> int:
+        """Number of the series of a combination."""
+        return self._series.index(tuple(combination.places[i] for i in self._others))
 
-    def shift(self, hue: int, form: int) -> float:
+    def shift(self, series: int) -> float:
         """Shift of a series among all, from −½ to ½."""
-        return 0.0 if self.number < 2 else (hue * len(self._forms) + form) / (self.number - 1) - 0.5
+        return series / (len(self._series) - 1) - 0.5 if self._others else 0.0
 
-    def legend(self, line: str) -> tuple[list[Any], list[str]]:
-        from matplotlib.lines import Line2D
 
-        handles: list[Any] = []
-        labels: list[str] = []
-        for number, hue in enumerate(self._hues if self._colour else ()):
-            style: dict[str, Any] = {"color": COLOURS[number % len(COLOURS)], "linestyle": line}
-            handles.append(Line2D([], [], marker="o", markersize=4.5, **style))
-            labels.append(self._grid.combination(dict(zip(self._colour, hue))).label)
-        for number, form in enumerate(self._forms if self._marker else ()):
-            shape = MARKERS[number % len(MARKERS)]
-            handles.append(Line2D([], [], color=GREY, linestyle="none", marker=shape, markersize=4.5))
-            labels.append(self._grid.combination(dict(zip(self._marker, form))).label)
-        return handles, [_cut(label) for label in labels]
+def _look(series: int) -> dict[str, Any]:
+    marker = MARKERS[series // len(COLOURS) % len(MARKERS)]
+    return {"color": COLOURS[series % len(COLOURS)], "marker": marker, "markersize": 4.5}
 
 
 def draw(title: str, grid: Grid, outcomes: Sequence[Outcome]) -> Figure | None:
+    from matplotlib.lines import Line2D
+
     done = [outcome for outcome in outcomes if not outcome.problem]
     names = differing([outcome.findings for outcome in done])
     if not names:
@@ -117,7 +101,9 @@ def draw(title: str, grid: Grid, outcomes: Sequence[Outcome]) -> Figure | None:
             if place >= len(shown) - columns:
                 short = grid.short()
                 ax.set_xlabel(one_line(", ".join(short[field] for field in across.fields)))
-        handles, labels = encoding.legend("-" if scale.numeric else "none")
+        labels = encoding.labels
+        line: dict[str, Any] = {"linestyle": "-" if scale.numeric else "none"}
+        handles = [Line2D([], [], **line, **_look(number)) for number in range(len(labels))]
         widest = max(map(len, labels), default=1)
         ncols = max(1, min(len(labels), int(WIDTH / (0.45 + 0.075 * widest))))
         below = -(-len(handles) // ncols) * LINE + 2 * PAD if handles else 0.0
@@ -130,45 +116,37 @@ def draw(title: str, grid: Grid, outcomes: Sequence[Outcome]) -> Figure | None:
     return figure
 
 
-def _numbers(axis: Axis) -> list[float] | None:
-    if len(axis.fields) > 1:
-        return None
-    values = [value_of(point[0]) for point in axis.points]
-    if any(isinstance(value, bool) or not isinstance(value, int | float) for value in values):
-        return None
-    return [float(value) for value in values] if all(map(math.isfinite, values)) else None  # type: ignore
-
-
 def _scale(axis: Axis) -> _Scale:
     labels = tuple(", ".join(shown_value(text) for text in point) for point in axis.points)
-    numbers = _numbers(axis)
-    if numbers is None or len(numbers) < 3:  # two numbers are two categories
+    values: list[Any] = [value_of(point[0]) for point in axis.points if len(axis.fields) == 1]
+    # Two numbers are two categories.
+    if len(values) < 3 or not all(type(value) in (int, float) and math.isfinite(value) for value in values):
         return _Scale(np.arange(len(labels), dtype=float), labels, False, False)
-    logarithmic = min(numbers) > 0 and max(numbers) / min(numbers) >= WIDE
-    return _Scale(np.array(numbers), labels, True, logarithmic)
+    logarithmic = min(values) > 0 and max(values) / min(values) >= WIDE
+    return _Scale(np.array(values, float), labels, True, logarithmic)
 
 
 def _draw_panel(ax: Axes, name: str, done: Sequence[Outcome], encoding: _Encoding, scale: _Scale) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    series: dict[tuple[int, int], list[tuple[float, Finding]]] = {}
+    series: dict[int, list[tuple[float, Finding]]] = {}
     for outcome in done:
         found, combination = outcome.finding(name), outcome.combination
         if found.value is not None:
             place = float(scale.places[combination.places[encoding.across]])
             series.setdefault(encoding.of(combination), []).append((place, found))
-    for (hue, form), points in series.items():
+    for number, points in series.items():
         points.sort(key=lambda point: point[0])
-        x = scale.moved(np.array([place for place, _ in points]), encoding.shift(hue, form))
+        x = scale.moved(np.array([place for place, _ in points]), encoding.shift(number))
         y = np.array([each.value for _, each in points], float)
-        look: dict[str, Any] = {"color": COLOURS[hue % len(COLOURS)], "zorder": 3}
+        colour = COLOURS[number % len(COLOURS)]
         if scale.numeric:
-            ax.plot(x, y, linewidth=0.9, alpha=0.7, **look)
-        ax.plot(x, y, linestyle="none", marker=MARKERS[form % len(MARKERS)], markersize=4.5, **look)
+            ax.plot(x, y, linewidth=0.9, alpha=0.7, color=colour, zorder=3)
+        ax.plot(x, y, linestyle="none", zorder=3, **_look(number))
         bounded = [each.lower is not None and each.upper is not None for _, each in points]
         if any(bounded):
             low, high = np.array([(each.lower, each.upper) for _, each in points], float)[bounded].T
-            ax.vlines(x[bounded], low, high, linewidth=1.0, alpha=0.7, **look)
+            ax.vlines(x[bounded], low, high, linewidth=1.0, alpha=0.7, color=colour, zorder=3)
     ax.margins(y=0.12)
     ax.yaxis.set_major_locator(MaxNLocator(5))  # for any height: labels are measured before it is set
     ax.grid(axis="y", color=GREY, alpha=0.25, linewidth=0.6)
@@ -179,22 +157,19 @@ def _label(ax: Axes, scale: _Scale, width: float) -> None:
         ax.set_xscale("log")
     if not scale.numeric:
         ax.set_xlim(-0.6, len(scale.labels) - 0.4)
-    ends = scale.along(ax.get_xlim())
-    inches = (scale.along(scale.places) - ends[0]) / np.ptp(ends) * width
+    ax.autoscale_view()  # the limits are not known before
+    points = np.column_stack([scale.places, np.ones(len(scale.places))])
+    inches = (ax.transScale + ax.transLimits).transform(points)[:, 0] * width
     labels = [_cut(label) for label in scale.labels]
     order = np.argsort(inches, kind="stable")
-    halves = LETTER / 2 * np.array([len(label) + 1 for label in labels])
-    turned = bool((np.diff(inches[order]) < (halves[order][1:] + halves[order][:-1])).any())
+    turned = bool((np.diff(inches[order]) < LETTER * (max(map(len, labels)) + 1)).any())
     kept: list[int] = []
     for step in order:  # numbers close together share a label
         if not kept or inches[step] - inches[kept[-1]] >= APART:
             kept.append(int(step))
-    ax.set_xticks(scale.places[kept])
+    style: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if turned else {}
+    ax.set_xticks(scale.places[kept], [labels[step] for step in kept], **style)
     ax.minorticks_off()
-    style: dict[str, Any] = {"rotation": 0, "ha": "center", "rotation_mode": "default"}
-    if turned:
-        style = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
-    ax.set_xticklabels([labels[step] for step in kept], **style)
 
 
 def _cut(label: str) -> str:

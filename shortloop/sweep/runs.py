@@ -1,27 +1,24 @@
-"""Check and execute the runs of a sweep, all with the same code, and show their progress.
-
-No thread draws the progress: a run is a fork, which could deadlock if a thread held a lock at that moment.
-"""
+"""Check and execute the runs of a sweep, all with the same code, and show their progress."""
 
 from __future__ import annotations
 
 import contextlib
 import io
-import itertools
 import json
 import os
 import re
-import signal
+import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from shortloop.base.errors import InputError, place_of
+from shortloop.base.terminal import StatusLine
 from shortloop.base.text import counted, duration, one_line
-from shortloop.exax.forked import Forked, fork_ax
+from shortloop.exax.forked import Forked, fork_ax, noting_interrupts
 from shortloop.exax.server import running_server
 from shortloop.keys.code import code_state
 from shortloop.keys.file_state import at_one_moment
@@ -36,10 +33,6 @@ from shortloop.store.manifest import read_manifest
 from shortloop.store.workdir import HELD
 from shortloop.sweep.findings import Finding, FindingsOf, Outcome, findings_of
 from shortloop.sweep.grid import Combination
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.text import Text
 
 INTERRUPTED = 130
 SHOWN = 3  # combinations listed for each error
@@ -68,12 +61,13 @@ class Runner:
             file.unlink(missing_ok=True)
         before, began = set(run_numbers()), time.monotonic()
         code = _code_of_script(self.script)
-        with _noted_interrupts() as interrupted:
+        with noting_interrupts() as interrupted:
             run = self._start(combination)
-            with progress.running(combination.label, self.output) as show, run.passing_signals_on():
+            with run.passing_signals_on():
                 while not run.ends_within(SHOW_EVERY):
-                    show()
+                    progress.running(combination.label, _jobs(self.output), time.monotonic() - began)
                 status = run.wait()
+            progress.show()
         if interrupted or status == INTERRUPTED:
             raise KeyboardInterrupt
         seconds = time.monotonic() - began
@@ -124,17 +118,6 @@ def runner(script: str, environ: Mapping[str, str], analyses: Sequence[FindingsO
         yield Runner(script, environ, analyses, Path(folder, "output"), summary, server.is_fresh)
 
 
-@contextlib.contextmanager
-def _noted_interrupts() -> Iterator[list[int]]:
-    """Ctrl-C also reaches the run, which ends its job and itself; the sweep waits for that."""
-    noted: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, frame: noted.append(number))
-    try:
-        yield noted
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
 def _code_of_script(script: str) -> Mapping[str, str]:
     file = find_script(script)
     if file is None:
@@ -176,30 +159,18 @@ def _differing(then: Mapping[str, str], now: Mapping[str, str]) -> set[str]:
 
 
 class Progress:
-    """Progress of a sweep of `total` combinations, in a terminal if there is one."""
+    """Progress of a sweep of `total` combinations."""
 
-    def __init__(self, total: int, console: Console | None = None) -> None:
-        self._total = total
-        self._console = console
+    def __init__(self, total: int) -> None:
+        self._total, self._line = total, StatusLine(sys.stdout)
         self._seconds: list[float] = []
 
-    @contextlib.contextmanager
-    def checking(self) -> Iterator[Callable[[], None]]:
-        count = itertools.count(1)
-        with self._shown(lambda: f"checking combinations: {next(count)} of {self._total}") as show:
-            yield show
+    def show(self, text: str = "") -> None:
+        self._line.draw(one_line(text))
 
-    @contextlib.contextmanager
-    def running(self, label: str, output: Path) -> Iterator[Callable[[], None]]:
-        began, place = time.monotonic(), len(self._seconds) + 1
-
-        def line() -> str:
-            jobs, seconds = _jobs(output), time.monotonic() - began
-            parts = [f"{place} of {self._total}: {label}", jobs, duration(seconds), self.left(seconds)]
-            return "  ".join(filter(None, parts))
-
-        with self._shown(line) as show:
-            yield show
+    def running(self, label: str, jobs: str, seconds: float) -> None:
+        place = f"{len(self._seconds) + 1} of {self._total}: {label}"
+        self.show("  ".join(filter(None, (place, jobs, duration(seconds), self.left(seconds)))))
 
     def done(self, outcome: Outcome) -> str:
         self._seconds.append(outcome.seconds)
@@ -218,20 +189,6 @@ class Progress:
         mean = sum(known) / len(known)
         seconds = max(0.0, mean - running) + mean * (number - 1)
         return f"about {duration(seconds)} left" if seconds >= 1 else ""
-
-    @contextlib.contextmanager
-    def _shown(self, line: Callable[[], str]) -> Iterator[Callable[[], None]]:
-        if self._console is None:
-            yield lambda: None
-            return
-        from rich.live import Live
-        from rich.text import Text
-
-        def text() -> Text:
-            return Text(one_line(line()), no_wrap=True, overflow="ellipsis")
-
-        with Live(console=self._console, transient=True, auto_refresh=False) as live:
-            yield lambda: live.update(text(), refresh=True)
 
 
 def first_line(problem: str) -> str:
@@ -261,10 +218,7 @@ def check_combinations(
     environ: Mapping[str, str],
     progress: Progress,
 ) -> list[Checked]:
-    """Plan every combination before any runs, to report all errors at once.
-
-    A fork does it, because imported build scripts stay loaded: a run must import them as they are then.
-    """
+    """Plan every combination before any runs, in a fork: a run must import build scripts anew."""
     reading, writing = os.pipe()
 
     def work() -> None:
@@ -279,10 +233,11 @@ def check_combinations(
     fork = Forked(work, [writing])
     os.close(writing)
     found = []
-    with open(reading, encoding="utf-8") as stream, progress.checking() as show:
+    with open(reading, encoding="utf-8") as stream:
         for line in stream:
             found.append(Checked(*json.loads(line)))
-            show()
+            progress.show(f"checking combinations: {len(found)} of {len(combinations)}")
+    progress.show()
     status = fork.wait()
     if status or len(found) < len(combinations):
         raise SystemExit(status if status > 0 else 128 - status)

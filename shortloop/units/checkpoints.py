@@ -39,12 +39,7 @@ HEAD = struct.Struct("<qq16s")  # unit, length, and a hash of these and of the b
 
 
 class Checkpoint:
-    """Units of work of one job, and the arrays that they fill; made in ``prepare``, before the slices fork.
-
-    Make the arrays with `create_array`, call `start`, and let the slices iterate: they are given the units
-    that are left, as by `Units`; a unit counts as done when the next one is asked for. Call `finish` when all
-    slices have ended.
-    """
+    """Units of one job, and the arrays that they fill; made in ``prepare``, before the slices fork."""
 
     def __init__(
         self,
@@ -223,11 +218,7 @@ def _text(file: Path) -> str:
 
 
 class RowFiles:
-    """Append-only files of rows, one for each process, from which complete rows can be recovered.
-
-    The number of a unit is valid in the process that opened the stage and made this, and in its forks. Others
-    know a row by its first bytes, the unit's key.
-    """
+    """Append-only files of rows, one a process; numbers of units hold in this process and its forks alone."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

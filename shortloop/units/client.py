@@ -20,15 +20,11 @@ from shortloop.stages.threads import Pool
 from shortloop.store.notes import write_notes
 from shortloop.units.facts import Facts, check_alike, check_same_code, facts_here
 from shortloop.units.messages import SLICES, EngineNote, JobWork, Needs, Printed, UnitsDone, Work
-from shortloop.units.process_ends import process_of, unit_lost
+from shortloop.units.process_ends import job_lost, process_of
 
 PATIENCE = 30.0  # s until the process of the engine listens
 LOOK_EVERY = 0.02  # s
 LOG_LINES = 25  # of the engine, in a message
-
-
-class UnitFailed(RuntimeError):
-    """A unit raised an exception in a worker."""
 
 
 class Computing:
@@ -92,7 +88,7 @@ class Computing:
                 self._raise_failure(done)
 
     def lost(self, unit: bytes, found: str) -> TransientError:
-        return unit_lost(self._unit_name(unit), found, self._what)
+        return job_lost(self._what, found, self._unit_name(unit))
 
     def _asked(self) -> Iterator[tuple[bytes, object]]:
         """Ask the engine once for all units that are left, and remove those that it returns."""
@@ -159,17 +155,15 @@ class Computing:
             if unit is not None and not failure["traceback"]:
                 raise self._differs(unit, "is not there")
             name = "to open the stage" if unit is None else self._unit_name(unit)
-            raise UnitFailed(f"{name} ({self._what}) failed in a worker:\n{failure['traceback']}")
+            raise RuntimeError(f"{name} ({self._what}) failed in a worker:\n{failure['traceback']}")
 
     def _differs(self, unit: bytes, how: str) -> TransientError:
         """The error for a unit that differs in a worker."""
-        only_one = "; with `SHORTLOOP_ENGINE=slices`, only one process lists units"
         return TransientError(
             "the units of a stage differ between processes",
             found=f"{self._unit_name(unit)} ({self._what}) {how} in a worker",
             expected="the same units, and the same data for each, whenever the job's inputs are the same",
-            hint="sort collections without an order, such as sets or folders, and seed random numbers"
-            + ("" if self._engine is None else only_one),
+            hint="sort collections without an order, such as sets or folders, and seed random numbers",
         )
 
 

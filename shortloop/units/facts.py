@@ -1,7 +1,4 @@
-"""Machine properties that may change results: versions, environment, kernels.
-
-Results are the same bits where these are the same.
-"""
+"""Properties of machines where results are the same bits: versions, environment, kernels."""
 
 from __future__ import annotations
 
@@ -9,6 +6,7 @@ import contextlib
 import importlib
 import json
 import os
+import re
 import socket
 import sys
 from collections.abc import Iterable, Mapping
@@ -25,8 +23,7 @@ from shortloop.stages.threads import found_pools
 # Variables with which machines of several kinds use the same kernels.
 EVENED_OUT = "OPENBLAS_CORETYPE, NPY_DISABLE_CPU_FEATURES and NUMBA_CPU_NAME"
 CHOOSE = ("numpy", "llvmlite")  # libraries that choose code for the processor when they are loaded
-NAMES = ("TZ", "LANG", "LANGUAGE", "PYTHONCOERCECLOCALE", "PYTHONHASHSEED", "PYTHONUTF8")
-PREFIX = "LC_"
+SURROUNDINGS = re.compile(r"TZ|LANG|LANGUAGE|LC_.*|PYTHON(COERCECLOCALE|HASHSEED|UTF8)")
 
 
 class Facts(TypedDict):
@@ -58,17 +55,12 @@ def check_alike(here: Facts, worker: Facts, other_kernels: bool) -> None:
     lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
     table = "".join(f"\n    {line}" for line in lines)
     if differ:
-        raise TransientError(
-            "a worker has different versions from this machine, so its results could differ",
-            found=table,
-            hint="install the same versions on both; requirements.txt has versions that go together",
-        )
-    raise TransientError(
-        "a worker has a different processor, on which results of libraries differ in the last digits",
-        found=table,
-        hint=f"set {EVENED_OUT} alike for this machine and the workers, or allow it with "
-        "`other_kernels = true` below [engine]",
-    )
+        problem = "a worker has different versions from this machine, so its results could differ"
+        hint = "install the same versions on both; requirements.txt has versions that go together"
+    else:
+        problem = "a worker has a different processor, so the last digits of its results could differ"
+        hint = f"set {EVENED_OUT} alike on both, or allow it with `other_kernels = true` below [engine]"
+    raise TransientError(problem, found=table, hint=hint)
 
 
 def check_same_code(modules: Mapping[str, Path], notes: bytes, host: str) -> None:
@@ -112,13 +104,10 @@ def _kernels() -> dict[str, str]:
 
 def surroundings_here() -> dict[str, str]:
     """Variables of the environment for time zone, locale, encoding and hashes of texts."""
-    return {name: os.environ[name] for name in sorted(os.environ) if _counts(name)}
+    return {name: os.environ[name] for name in sorted(os.environ) if SURROUNDINGS.fullmatch(name)}
 
 
 def with_surroundings(surroundings: Mapping[str, str]) -> dict[str, str]:
     """The environment of this process, with the surroundings of another process."""
-    return {name: each for name, each in os.environ.items() if not _counts(name)} | {**surroundings}
-
-
-def _counts(name: str) -> bool:
-    return name in NAMES or name.startswith(PREFIX)
+    others = {name: each for name, each in os.environ.items() if not SURROUNDINGS.fullmatch(name)}
+    return {**others, **surroundings}

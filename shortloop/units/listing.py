@@ -20,7 +20,7 @@ from shortloop.project.project import CONFIGURATION, cache_directory, configurat
 from shortloop.stages.records import RECORD
 from shortloop.stages.results import bare_result
 from shortloop.store.inputs import locate
-from shortloop.store.integrity import hash_outputs, output_files
+from shortloop.store.integrity import data_outside, hash_outputs, output_files
 from shortloop.store.loaded import here
 from shortloop.store.manifest import read_manifest
 from shortloop.units.messages import JobWork
@@ -176,7 +176,7 @@ class _Needs:
         files = hash_outputs(folder, output_files(folder)) if manifest is None else manifest.files
         self._whole.add(self.place_of_folder(folder))
         self._add_files(folder, {name: content for name, (_, content) in files.items() if name != CODE_COPY})
-        for content in _outside(folder):
+        for _, content in data_outside(folder):
             self.add_input(content)
 
     def _add_files(self, folder: Path, contents: Mapping[str, str]) -> None:
@@ -189,15 +189,6 @@ def _folders(given: Iterable[object]) -> list[str]:
     """Folders of jobs, one or several under each name."""
     lists = ([each] if isinstance(each, str) else each for each in given)
     return [folder for each in lists if isinstance(each, list) for folder in each]
-
-
-def _outside(folder: Path) -> list[str]:
-    """Contents of input files that hold arrays of a job."""
-    try:
-        arrays = json.loads((folder / RECORD).read_text(encoding="utf-8"))["arrays"].values()
-        return [each["outside"]["content"] for each in arrays if each.get("outside")]
-    except (OSError, ValueError, KeyError):
-        return []
 
 
 def _texts(value: Plain) -> Iterator[str]:

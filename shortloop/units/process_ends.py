@@ -50,11 +50,7 @@ def ends_with_this() -> Callable[[], None]:
 
 
 def forks_end_with_this() -> None:
-    """From now on, have forks of this process, and their forks, end when their parent does.
-
-    A server that is killed thus ends the process that loads methods, and so a job and its slices, which would
-    otherwise go on and write for nobody.
-    """
+    """From now on, have forks of this process, and theirs, end when their parent does, even if killed."""
     follow, parent = _follower(), [os.getpid()]
 
     def note_parent() -> None:
@@ -64,10 +60,7 @@ def forks_end_with_this() -> None:
 
 
 def forked(work: Callable[[], None], quiet: tuple[type[Exception], ...] = ()) -> int:
-    """Fork a process that does some work, and ends without returning to the code of its parent.
-
-    Errors are printed, except those in `quiet`; its exit status is 1 after any.
-    """
+    """Fork a process that does some work and ends: with status 1 after an error, printed unless `quiet`."""
     process = os.fork()
     if process:
         return process
@@ -114,7 +107,7 @@ class CurrentUnits:
         """The error for the unit of a slice that ended, or for all current ones if the slice is not known."""
         found = [*self._units] if slice_ is None else [self._units[slice_]]
         names = ", ".join(self._name(each - 1) for each in found if each)
-        return unit_lost(names, how_ended(status), self._what)
+        return job_lost(self._what, how_ended(status), names or None)
 
 
 def how_ended(status: int) -> str:
@@ -127,13 +120,9 @@ def how_ended(status: int) -> str:
         return f"signal {-status}"
 
 
-def unit_lost(unit: str, found: str, job: str | None = None) -> TransientError:
-    return job_lost(job, found, unit, "the process that computed a unit ended")
-
-
-def job_lost(
-    job: str | None, found: str, unit: str | None = None, problem: str = "the process of a job ended"
-) -> TransientError:
+def job_lost(job: str | None, found: str, unit: str | None = None) -> TransientError:
+    """The error for a process that ended, of a job or of a unit of it."""
+    problem = f"the process {'that computed a unit' if unit else 'of a job'} ended"
     hint = EXIT
     if signal.SIGKILL.name in found:
         hint = MEMORY

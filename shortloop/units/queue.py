@@ -1,7 +1,4 @@
-"""Distribute independent units of work, largest first, so that no worker idles while work remains.
-
-Slices of a job share a counter and take the next units; workers of an engine are sent batches.
-"""
+"""Hand out units of work, largest first, so that no worker idles: to slices, and in batches to workers."""
 
 from __future__ import annotations
 
@@ -27,11 +24,7 @@ Unit = TypeVar("Unit", bound=Hashable)
 
 
 class Units:
-    """Units of work by number, each drawn once by the process that iterates next.
-
-    Make it before the slices fork, in ``prepare`` of an exax method, so that they inherit one counter. In an
-    exax job, a small file tells others the progress.
-    """
+    """Units by number, each drawn once by the process that iterates next; made before the slices fork."""
 
     def __init__(self, costs: int | Sequence[float], left: Sequence[int] | None = None) -> None:
         costs = [1.0] * costs if isinstance(costs, int) else list(costs)
@@ -106,11 +99,7 @@ def _progress_file() -> int | None:
 
 
 class Batches(Generic[Unit]):
-    """Batches of units, largest first, for any thread; each unit once, unless it is put back.
-
-    A batch is large enough to be worth sending, and small enough that no worker waits at the end, by the
-    measured time of units.
-    """
+    """Batches of units, largest first: worth sending, and so small that no worker waits at the end."""
 
     def __init__(
         self, costs: Mapping[Unit, float], units: Sequence[Unit], workers: int, message: float = 0.0

@@ -187,10 +187,7 @@ class Written(NamedTuple):
 
 
 def can_be_written(value: object) -> bool:
-    """True if a pickle restores data with the same values in the same order in memory.
-
-    Sums of floats depend on the order of their parts, so arrays that pickle would lay out anew are refused.
-    """
+    """True if a pickle keeps the order of values in memory, on which sums of floats depend."""
     kind = type(value)
     if kind in SCALARS:
         return True

@@ -1,7 +1,4 @@
-"""Delete superseded jobs and unfinished leftovers.
-
-A deleted job leaves its folder, with what it was made of, so that its id is never given to another job.
-"""
+"""Delete superseded jobs and leftovers; the folder of a job stays, so that its id is never given again."""
 
 from __future__ import annotations
 

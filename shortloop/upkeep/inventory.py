@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -11,12 +10,11 @@ from pathlib import Path
 
 from shortloop.base.errors import InputError
 from shortloop.project.project import DELETED, FINISHED, SET_ASIDE, configuration, job_folders
-from shortloop.stages.records import RECORD
 from shortloop.stages.results import sources_of
 from shortloop.store.crash_repair import BROKEN
 from shortloop.store.index import Place, Purpose
 from shortloop.store.inputs import changed_unseen, locate
-from shortloop.store.integrity import added_files, damage
+from shortloop.store.integrity import added_files, damage, data_outside
 from shortloop.store.manifest import (
     MANIFEST,
     OTHER_FORMAT,
@@ -34,17 +32,10 @@ STATES = {
     "superseded": "no latest run uses it",
     "unrecorded": "finished, but not recorded: its run was killed, or was not a Shortloop run",
     "outdated": "in the format of another version of Shortloop; rebuilt when needed",
-    "damaged": "found damaged; not used",
+    "damaged": "found damaged, and set aside: not used",
     "unfinished": "did not finish, or is still running",
     "deleted": "only its record is left",
     "unreadable": "you cannot read its folder",
-}
-
-
-STATE_PROBLEMS = {
-    "unreadable": "its folder may not be read here",
-    "unfinished": "did not finish, or is still running",
-    "damaged": "was set aside",
 }
 
 
@@ -191,8 +182,8 @@ def missing(store: Store, entries: Sequence[Entry]) -> list[Problem]:
 def _check(each: Entry) -> Problem | None:
     if each.script or each.state in ("deleted", "outdated"):
         return None
-    if each.state in STATE_PROBLEMS:
-        return _problem(each, STATE_PROBLEMS[each.state], damaged=each.state == "unreadable")
+    if each.state in ("unreadable", "unfinished", "damaged"):
+        return _problem(each, STATES[each.state], damaged=each.state == "unreadable")
     manifest = read_manifest(each.folder)
     if manifest is None:
         if is_outdated(each.folder):  # and something needs it
@@ -205,7 +196,7 @@ def _check(each: Entry) -> Problem | None:
     what = damage(each.folder, manifest)
     if what is None and is_outdated(each.folder):
         return _problem(each, f"its record {OTHER_FORMAT}", damaged=False)
-    what = what or _elsewhere(each, manifest) or _outside(each, manifest)
+    what = what or _elsewhere(each, manifest) or _outside(each)
     if what is not None:
         return _problem(each, what, key=manifest.key)
     added = added_files(each.folder, manifest)
@@ -226,17 +217,13 @@ def _elsewhere(each: Entry, manifest: Manifest) -> str | None:
     return None
 
 
-def _outside(each: Entry, manifest: Manifest) -> str | None:
+def _outside(each: Entry) -> str | None:
     """Problem of input files that hold data of a job."""
-    if RECORD not in manifest.files:
-        return None
-    record = json.loads((each.folder / RECORD).read_text(encoding="utf-8"))
-    for array in record["arrays"].values():
-        if "outside" in array:
-            try:
-                locate(array["outside"]["content"])
-            except InputError as error:
-                return f"{array['outside']['name']}, which holds its data: {error.problem}"
+    for name, content in data_outside(each.folder):
+        try:
+            locate(content)
+        except InputError as error:
+            return f"{name}, which holds its data: {error.problem}"
     return None
 
 

@@ -181,7 +181,7 @@ def test_a_job_whose_folder_may_not_be_read(folder: Path) -> None:
         assert "InputError: the folder of the job cannot be read" in loaded.stderr
         found = shortloop(folder, "verify")
         assert found.returncode == 1
-        assert "may not be read" in found.stdout
+        assert "you cannot read its folder" in found.stdout
     finally:
         job.chmod(0o755)
     assert len(list((folder / "workdirs/main").glob("main-*"))) == 2

@@ -51,7 +51,7 @@ def test_a_damaged_job_is_set_aside(jobs: ToyJobs, capsys: pytest.CaptureFixture
     assert {file.name for file in jobs.folder("main-1").iterdir()} >= {SET_ASIDE, "scores.npy"}
     capsys.readouterr()
     assert verify_jobs(False) == 0
-    assert "main-1  scores  B          was set aside" in capsys.readouterr().out
+    assert "main-1  scores  B          found damaged, and set aside" in capsys.readouterr().out
 
 
 def test_a_job_that_is_gone_is_named_until_it_is_known(

@@ -10,7 +10,7 @@ import time
 import pytest
 from source_tree import ROOT
 
-from shortloop.units.process_ends import how_ended, job_lost, process_of, unit_lost
+from shortloop.units.process_ends import how_ended, job_lost, process_of
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_signals_have_names(status: int, said: str) -> None:
     [(-9, "memory"), (-11, "compiled code"), (-6, "compiled code"), (1, "raise an exception")],
 )
 def test_the_hint_goes_with_the_end(status: int, hint: str) -> None:
-    error = unit_lost("firm 3 of fit", how_ended(status), "main-1 (fit)")
+    error = job_lost("main-1 (fit)", how_ended(status), "firm 3 of fit")
     assert hint in str(error.hint)
     assert "firm 3 of fit" in error.message
     assert "main-1 (fit)" in error.message

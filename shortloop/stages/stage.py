@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "STAGE_OF",
+    "Arrays",
     "CollectingStage",
     "File",
     "Finished",
@@ -41,6 +42,8 @@ __all__ = [
 
 STAGE_OF = "shortloop_stage"
 """Attribute of a function that a stage was made of: the stage."""
+Arrays = Mapping[str, "np.ndarray"]
+"""Arrays by name, as units compute them."""
 Index = int | slice | tuple[int | slice, ...]
 """Index into an array of NumPy."""
 

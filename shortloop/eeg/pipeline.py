@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from shortloop import study_run
 from shortloop.base.errors import InputError
 from shortloop.base.extras import REPORT_LIBRARIES
 from shortloop.base.text import one_line
-from shortloop.eeg.formats.files.find import recording_of
+from shortloop.eeg.formats.base import FeaturesInput, GeneratedInput, RecordedInput
+from shortloop.eeg.formats.files.find import Named, find_files, recording_of
 from shortloop.eeg.study.load import DEFAULT_STUDY, data_folder, read_study
+from shortloop.eeg.study.schema import Study
 from shortloop.plan.pipeline import Built
+from shortloop.stages.inputs import File
 
-if TYPE_CHECKING:
-    from shortloop.eeg.formats.files.find import Named
-    from shortloop.eeg.study.schema import Study
-    from shortloop.stages.inputs import File
-
-
-Files = dict[str, dict[str, list["File"]]]
-Recordings = dict[str, dict[str, list[list[tuple[str, "File"]]]]]
+Files = dict[str, dict[str, list[File]]]
+Recordings = dict[str, dict[str, list[list[tuple[str, File]]]]]
 LIBRARIES = (
     *("h5py", "mne", "mne_bids", "numba", "pandas", "pymatreader", "scipy", "sklearn"),
     *REPORT_LIBRARIES,
@@ -34,15 +30,12 @@ StudyRun = study_run.StudyRun["Study"]
 
 def has_features(study: Study) -> bool:
     """True if the files of a study hold features that were computed elsewhere."""
-    from shortloop.eeg.formats.base import FeaturesInput
-
     return isinstance(study.input, FeaturesInput)
 
 
 def import_epochs(run: StudyRun) -> dict[str, Built]:
     """Epochs of each participant."""
     from shortloop.eeg.checks.consistency import refuse_repeated
-    from shortloop.eeg.formats.base import GeneratedInput, RecordedInput
 
     study = run.study
     named: dict[str, dict[str, list[Named]]] = {name: {} for name in study.participants}
@@ -72,7 +65,6 @@ def import_epochs(run: StudyRun) -> dict[str, Built]:
 def import_features(run: StudyRun, kind: str) -> dict[str, Built]:
     """Ready-made features of each participant."""
     from shortloop.eeg.checks.consistency import refuse_repeated
-    from shortloop.eeg.formats.base import FeaturesInput
 
     study = run.study
     assert isinstance(study.input, FeaturesInput)
@@ -166,9 +158,6 @@ def samples_of(recordings: Recordings) -> Files:
 
 def _one_file_each(run: StudyRun, patterns: Mapping[str, str], field: str) -> Files:
     """The file of each participant and phase, by the pattern of the phase."""
-    from shortloop.eeg.formats.base import FeaturesInput
-    from shortloop.eeg.formats.files.find import find_files
-
     assert isinstance(run.study.input, FeaturesInput)
     folder = data_folder(run.study.input.folder, run.file)
     named: dict[str, dict[str, list[Named]]] = {name: {} for name in run.study.participants}

@@ -6,15 +6,12 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from shortloop.base.types import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 LEVELS = 10_000  # most different texts of a column that is a regressor; one with more is a name of something
 EXACT = 2**53  # numbers with a fraction are all whole from here on, and some whole ones are missing
@@ -86,8 +83,6 @@ class Column:
 
     def coded(self) -> Any:
         """Convert levels to a categorical, as lookups in formulas read them."""
-        import pandas as pd
-
         if self.levels is None:
             return self.values
         codes: Any = np.asarray(self.values)
@@ -95,8 +90,6 @@ class Column:
 
     def typed(self) -> Any:
         """Convert values to their own type, as Python in formulas reads them."""
-        import pandas as pd
-
         if self.levels is not None:
             found = self.coded()
             return found if self.dtype in ("category", "ordered") else found.astype(self.dtype)
@@ -110,8 +103,6 @@ class Column:
 
 def column_of(series: pd.Series) -> tuple[Column | None, str]:
     """Convert a series to a column, or None if that is impossible, and a note about it."""
-    import pandas as pd
-
     if str(series.dtype).startswith("dictionary"):  # of Arrow
         series = series.astype("category")
     if isinstance(series.dtype, pd.CategoricalDtype):
@@ -137,7 +128,7 @@ def column_of(series: pd.Series) -> tuple[Column | None, str]:
         return Column(place[codes], refused=refused), f"cannot be used in a formula: {refused}"
     is_text = all(isinstance(each, str) for each in levels)
     dtype = "str" if is_text else "object" if kind in TYPED else "category"
-    return Column(place[codes], tuple(known[i] for i in order), dtype=dtype), _doubt([*map(str, known)])
+    return Column(place[codes], tuple(known[i] for i in order), dtype=dtype), doubt([*map(str, known)])
 
 
 def _categories(series: pd.Series) -> tuple[Column | None, str]:
@@ -151,13 +142,11 @@ def _categories(series: pd.Series) -> tuple[Column | None, str]:
         return Column(codes, refused=refused), f"cannot be used in a formula: {refused}"
     dtype = "ordered" if series.cat.ordered else "category"
     texts = [each for each in levels if isinstance(each, str)]
-    return Column(codes, tuple(levels), dtype=dtype), _doubt(texts)
+    return Column(codes, tuple(levels), dtype=dtype), doubt(texts)
 
 
 def _numbers(series: pd.Series) -> Column:
     """Convert to floats; to integers where floats would lose digits; to codes where these would, too."""
-    import pandas as pd
-
     is_nullable = not isinstance(series.dtype, np.dtype)
     if pd.api.types.is_bool_dtype(series.dtype):
         dtype = "boolean" if is_nullable else "bool"
@@ -182,8 +171,6 @@ def _numbers(series: pd.Series) -> Column:
 
 def _of_decimals(series: pd.Series) -> pd.Series:
     """Convert decimals to floats; to integers if they are whole, and floats would lose digits."""
-    import pandas as pd
-
     objects = series.astype(object)
     known = objects.dropna()
     if len(known) and abs(known).max() >= EXACT and all(each == int(each) for each in known):
@@ -194,8 +181,6 @@ def _of_decimals(series: pd.Series) -> pd.Series:
 
 def _refused(series: pd.Series, levels: Sequence[Any]) -> str:
     """Tell why no formula can read a column of these levels; empty if one can."""
-    import pandas as pd
-
     if not (pd.api.types.is_string_dtype(series.dtype) or pd.api.types.is_object_dtype(series.dtype)):
         return f"it has values of type {series.dtype}"
     if len(levels) > LEVELS:
@@ -204,11 +189,11 @@ def _refused(series: pd.Series, levels: Sequence[Any]) -> str:
     return "it has different values that are written alike, such as 1 and '1'" if alike else ""
 
 
-def _doubt(texts: Sequence[str]) -> str:
+def doubt(texts: Sequence[str]) -> str:
     """Tell what may be wrong with the texts of a column."""
     same = lookalikes(texts)
     if same is not None:
-        return f"the texts {same[0]!a} and {same[1]!a} look the same but differ"
+        return f"{same[0]!a} and {same[1]!a} look the same but differ"
     return numbers_as_text(texts)
 
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from shortloop.base.errors import InputError
 from shortloop.base.types import IntArray
 from shortloop.panel.column import EXACT, Column, column_of, lookalikes
-
-if TYPE_CHECKING:
-    import pandas as pd
-
+from shortloop.panel.formats.base import key_text
 
 GAPS = 4  # numbers of groups that may be between the least and the largest, for each row
 
@@ -45,13 +42,6 @@ def split_groups(starts: IntArray, rows: int) -> list[slice]:
             parts.append(slice(first, g + 1))
             first = g + 1
     return parts
-
-
-def key_text(value: object) -> str:
-    """Convert a value that makes groups to text: whole floats without a fraction, as readers disagree."""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
 
 
 def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel:
@@ -113,8 +103,6 @@ def _is_numpy(values: pd.Series, kinds: str) -> bool:
 
 def _check_names(frame: pd.DataFrame, by: Sequence[str], keys: Sequence[tuple[str, ...]]) -> None:
     """Refuse values that may merge two groups, or split one."""
-    import pandas as pd
-
     for i, name in enumerate(by):
         values = frame[name]
         if _is_numpy(values, "f"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -57,12 +57,12 @@ class Evaluated:
     """A design, and what the regressors of a row depend on."""
 
     design: Design
-    depends: Literal["row", "categories", "rows"]  # that row alone, the set of categories, or all rows
-    categories: tuple[Categories, ...] = ()
-    """Of every factor coded by categories, the code of each row, -1: none, and their number."""
+    categories: tuple[Categories, ...] | None = ()
+    """Of every factor coded by categories, the code of each row, -1: none, and their number; a row depends on
+    itself and on the set of these. None: it depends on other rows."""
     has_categories: bool = False  # some factor is coded by categories, even if not known by which
     makes_categories: bool = False  # the rows together decide categories, as in ``C(pd.cut(x, 3))``
 
     def taken(self, rows: IntArray) -> Evaluated:
-        categories = tuple((codes[rows], count) for codes, count in self.categories)
+        categories = tuple((codes[rows], count) for codes, count in self.categories or ())
         return replace(self, design=self.design.taken(rows), categories=categories)

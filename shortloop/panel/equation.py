@@ -10,6 +10,9 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from formulaic import Formula
+from formulaic.errors import DataMismatchWarning, FormulaicError
+from formulaic.transforms import TRANSFORMS
 
 from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray, IntArray
@@ -23,6 +26,7 @@ from shortloop.panel.expressions import (
     quoted,
     with_outcome,
 )
+from shortloop.panel.materializer import Materializer
 
 MARKED = re.compile("[⧛⧚]|\x1b\\[[0-9;]*m")  # marks of formulaic around errors in formulas, for terminals
 BACKTICKS = re.compile("`([^`]*)`")
@@ -63,9 +67,6 @@ class Equation:
         """True if the left side is two columns: successes and failures."""
 
     def _parsed(self, formula: str) -> Any:
-        from formulaic import Formula
-        from formulaic.errors import FormulaicError
-
         try:
             return Formula(formula)
         except (FormulaicError, SyntaxError, TypeError, ValueError) as error:
@@ -74,8 +75,6 @@ class Equation:
 
     def variables(self, columns: Container[str]) -> list[str]:
         """List the columns that it reads, and names that are no columns but can be nothing else."""
-        from formulaic.transforms import TRANSFORMS
-
         found: set[str] = set()
         for factor in self._factors:
             expr = str(factor.expr)
@@ -100,7 +99,7 @@ class Equation:
         extra = {role: self._role(role, name, columns[name]) for role, name in roles.items()}
         plain = self._plain(columns)
         if plain is not None:
-            return Evaluated(_design(plain, extra, self.where), "row")
+            return Evaluated(_design(plain, extra, self.where))
         return self._evaluated({name: columns[name] for name in names}, extra)
 
     def of_group(self, columns: Mapping[str, Column], roles: Mapping[str, str], rows: slice) -> Design:
@@ -193,10 +192,6 @@ class Equation:
         drop: np.ndarray | None = None,
     ) -> Evaluated:
         """Evaluate rows; those to drop are left out, but may decide e.g. a mean."""
-        from formulaic.errors import DataMismatchWarning, FormulaicError
-
-        from shortloop.panel.materializer import Materializer
-
         materializer = Materializer(columns, self._expressions, self.where)
         dropped = None if drop is None else {*np.flatnonzero(drop).tolist()}
         try:
@@ -224,9 +219,7 @@ class Equation:
         design.outcome[materializer.missing(categorical=True)[rows]] = np.nan
         coded = [self._expressions.get(each, "") for each in materializer.coded()]
         apart = [each for each in coded if not each or coded_column(each) or is_elementwise(each, columns)]
-        if categories is None or not by_row:
-            return Evaluated(design, "rows", (), bool(coded), len(apart) < len(coded))
-        return Evaluated(design, "categories" if categories else "row", categories, bool(coded))
+        return Evaluated(design, categories if by_row else None, bool(coded), len(apart) < len(coded))
 
     def _role(self, role: str, name: str, column: Column) -> FloatArray | IntArray:
         if role != "clusters":

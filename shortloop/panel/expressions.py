@@ -49,7 +49,7 @@ def is_elementwise(expression: str, columns: Container[str]) -> bool:
     tree = parsed(expression)
     if tree is None:
         return False
-    if is_coding(tree):
+    if is_call(tree, CATEGORIES):
         return bool(tree.args) and _is_elementwise(tree.args[0], columns)  # the rest says how they are coded
     return _is_elementwise(tree, columns)
 
@@ -65,17 +65,15 @@ def parsed(expression: str) -> ast.expr | None:
 
 def quoted(node: ast.AST) -> str | None:
     """Return the column in ``Q("a name")``; None for any other expression."""
-    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == QUOTED):
+    if not is_call(node, QUOTED) or len(node.args) != 1 or node.keywords:
         return None
-    if len(node.args) != 1 or node.keywords or not isinstance(node.args[0], ast.Constant):
-        return None
-    return str(node.args[0].value)
+    return str(node.args[0].value) if isinstance(node.args[0], ast.Constant) else None
 
 
 def coded_column(expression: str) -> str | None:
     """Return the column of an expression that only sets its coding, as ``C(k)``; None for others."""
     tree = parsed(expression)
-    if not is_coding(tree) or not tree.args:
+    if not is_call(tree, CATEGORIES) or not tree.args:
         return None
     return tree.args[0].id if isinstance(tree.args[0], ast.Name) else quoted(tree.args[0])
 
@@ -83,7 +81,7 @@ def coded_column(expression: str) -> str | None:
 def compares_texts(expression: str) -> bool:
     """True if an expression only tests which values equal constants, as in ``I(k == 'a')``."""
     tree = parsed(expression)
-    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id in ("I", CATEGORIES):
+    if is_call(tree, "I", CATEGORIES):
         tree = tree.args[0] if tree.args else None
     if not isinstance(tree, ast.Compare) or not isinstance(tree.left, ast.Name):
         return False
@@ -91,9 +89,8 @@ def compares_texts(expression: str) -> bool:
     return is_equality and all(isinstance(each, ast.Constant) for each in tree.comparators)
 
 
-def is_coding(node: ast.AST | None) -> TypeGuard[ast.Call]:
-    """True for ``C(…)``."""
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == CATEGORIES
+def is_call(node: ast.AST | None, *names: str) -> TypeGuard[ast.Call]:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names
 
 
 def _is_elementwise(node: ast.AST, columns: Container[str]) -> bool:
@@ -150,7 +147,7 @@ def keeps_digits(expression: str, columns: Mapping[str, Column]) -> bool:
         return False
     try:
         found = _bounds(tree, columns)
-        if not is_coding(tree):
+        if not is_call(tree, CATEGORIES):
             _check_floats(found)
     except _LosesDigitsError:
         return False
@@ -216,7 +213,7 @@ def _bounds_of_operation(op: ast.operator, left: Bounds | None, right: Bounds | 
 
 
 def _bounds_of_call(node: ast.Call, columns: Mapping[str, Column]) -> Bounds | None:
-    if isinstance(node.func, ast.Name) and node.func.id in ("I", CATEGORIES) and node.args:
+    if is_call(node, "I", CATEGORIES) and node.args:
         return _bounds(node.args[0], columns)
     if not isinstance(node.func, ast.Attribute):
         raise _LosesDigitsError

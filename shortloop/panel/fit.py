@@ -7,7 +7,7 @@ same categories.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -146,12 +146,15 @@ class Fitter:
             found = self._equation.evaluate(self._columns, roles)
         except CategoriesError:  # not of all groups together; perhaps of some
             for group in groups:
-                with self._problems_of([group]):
+                try:
                     design = self._evaluate_group(group)
-                    starts = np.array([0, len(design.outcome)])
-                    self._shared.append(SharedDesign(np.array([group]), starts, design))
+                except CategoriesError as error:
+                    self._problems[group] = error
+                    continue
+                starts = np.array([0, len(design.outcome)])
+                self._shared.append(SharedDesign(np.array([group]), starts, design))
             return self._equation.missing(self._columns, roles)
-        if found.depends == "rows":
+        if found.categories is None:
             parts = [(found.design.names, found.design.terms)]
             if found.makes_categories:  # the rows of each group decide its coefficients
                 parts = []
@@ -171,7 +174,7 @@ class Fitter:
 
     def _share(self, whole: Evaluated, starts: IntArray, rows: IntArray | None = None) -> None:
         """Split groups by the categories of their rows, all complete; `rows` are their numbers."""
-        for groups, has_all in _by_categories(whole.categories, starts):
+        for groups, has_all in _by_categories(whole.categories or (), starts):
             if has_all and len(groups) == len(starts) - 1:
                 self._shared.append(SharedDesign(groups, starts, whole.design))
                 return
@@ -181,18 +184,13 @@ class Fitter:
                 self._shared.append(SharedDesign(groups, begins, whole.design.taken(some)))
                 continue
             of = some if rows is None else rows[some]
-            with self._problems_of(groups.tolist()):
-                columns = {name: column.taken(of).trimmed() for name, column in self._columns.items()}
+            columns = {name: column.taken(of).trimmed() for name, column in self._columns.items()}
+            try:
                 design = self._equation.evaluate(columns, self._model.roles()).design
+            except CategoriesError as error:
+                self._problems |= dict.fromkeys(groups.tolist(), error)
+            else:
                 self._shared.append(SharedDesign(groups, begins, design))
-
-    @contextmanager
-    def _problems_of(self, groups: Sequence[int]) -> Iterator[None]:
-        """Keep an error as that of some groups."""
-        try:
-            yield
-        except CategoriesError as error:
-            self._problems |= dict.fromkeys(groups, error)
 
     def _evaluate_group(self, group: int) -> Design:
         begin, end = (int(each) for each in self._starts[group : group + 2])

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
+
 from shortloop.base.errors import InputError
 from shortloop.panel.data import from_frame
 from shortloop.panel.equation import Equation
@@ -12,7 +14,7 @@ from shortloop.panel.fit import Fitter
 from shortloop.panel.models.base import ModelSettings
 from shortloop.panel.results import Results, check_computed, with_absent_terms
 from shortloop.panel.statistics import COEFFICIENTS, FITS, LEVEL
-from shortloop.settings.base import models_in, tag_of
+from shortloop.settings.base import tag_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,11 +70,7 @@ def fit_frame(frame: pd.DataFrame, by: Sequence[str], *, level: float = LEVEL, *
 
 def _model(settings: Mapping[str, Any]) -> ModelSettings:
     """Check a model's settings; InputError names the first that is wrong."""
-    from pydantic import ValidationError
-
-    from shortloop.panel.settings import AnyModel
-
-    names = [str(tag_of(each)) for each in models_in(AnyModel)]
+    names = [tag_of(each) for each in ModelSettings.kinds()]
     if settings.get("model") not in names:
         found = repr(settings["model"]) if "model" in settings else None
         raise InputError("no such model", field="model", found=found, expected=f"one of {', '.join(names)}")

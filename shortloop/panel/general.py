@@ -21,6 +21,7 @@ from operator import attrgetter
 from typing import Any, cast
 
 import numpy as np
+from scipy import special
 
 from shortloop.base.types import FloatArray
 from shortloop.panel.design import Design
@@ -198,8 +199,6 @@ def _line(value: object) -> str:
 
 def tests_of(results: Any, level: float) -> dict[str, FloatArray | float]:
     """Compute p values and intervals where a model has the common ones; no others."""
-    from scipy import special
-
     has_pvalues, has_interval, has_f_test = _common_tests(cast("Hashable", type(results)))
     if not (has_pvalues or has_interval):
         return {}
@@ -243,8 +242,6 @@ def _common_tests(kind: type) -> tuple[bool, bool, bool]:
 
 @lru_cache(4096)  # groups of a size share one
 def _quantile(share: float, freedom: float | None) -> float:
-    from scipy import special
-
     return float(special.ndtri(share) if freedom is None else special.stdtrit(freedom, share))
 
 
@@ -289,8 +286,7 @@ def _signs(results: Any, outcome: FloatArray) -> FloatArray | None:
     family, link = _family_and_link(model)
     if family == "Gaussian" and link == "Log":
         towards_0 = _means(results) < NEAR * np.sqrt(np.mean(np.square(outcome)))
-        direction: FloatArray = -((outcome <= 0.0) | towards_0).astype(np.float64)
-        return direction
+        return np.asarray(-((outcome <= 0.0) | towards_0).astype(np.float64))
     if family not in ("Binomial", "Poisson", "NegativeBinomial"):
         return None
     upper = float(family == "Binomial" and link in TO_ONE)

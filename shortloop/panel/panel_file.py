@@ -15,6 +15,7 @@ from shortloop.panel.data import Panel as Rows
 from shortloop.panel.data import from_frame
 from shortloop.panel.equation import Equation
 from shortloop.panel.fit import Fitter
+from shortloop.panel.formats.base import FileInput
 from shortloop.panel.formats.csvimport import CsvimportInput
 from shortloop.panel.formats.simulated import SimulatedInput
 from shortloop.panel.pipeline import read_panel
@@ -47,13 +48,14 @@ def _rows(panel: Panel, file: Path) -> Rows:
     if isinstance(asked, SimulatedInput):
         few = {"groups": min(SIMULATED, asked.groups)}
         return from_frame(asked.model_copy(update=few).generate(panel.seed), panel.groups.by)
-    path = asked.path(file)
-    if isinstance(asked, CsvimportInput):
-        numbers = {name: Column(np.empty(0)) for name in asked.numbers}
-        texts = {name: Column(np.empty(0, np.int32), (), dtype="str") for name in asked.texts}
-        columns = {name: each for name, each in (numbers | texts).items() if name not in panel.groups.by}
-        return Rows(panel.groups.by, [], np.zeros(1, np.int64), columns)
-    return from_frame(asked.load(path, panel.groups.by, panel.seed), panel.groups.by)
+    if isinstance(asked, FileInput):
+        return from_frame(asked.load(asked.path(file), panel.groups.by, panel.seed), panel.groups.by)
+    assert isinstance(asked, CsvimportInput)
+    asked.path(file)
+    numbers = {name: Column(np.empty(0)) for name in asked.numbers}
+    texts = {name: Column(np.empty(0, np.int32), (), dtype="str") for name in asked.texts}
+    columns = {name: each for name, each in (numbers | texts).items() if name not in panel.groups.by}
+    return Rows(panel.groups.by, [], np.zeros(1, np.int64), columns)
 
 
 def _problems(panel: Panel, rows: Rows, file: Path) -> Iterator[InputError]:

@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from shortloop.analyses import Look
-from shortloop.panel.column import lookalikes, numbers_as_text
+from shortloop.base.errors import InputError
+from shortloop.panel.column import doubt
+from shortloop.panel.formats.base import FileInput
 from shortloop.panel.formats.csv import CsvInput
 from shortloop.panel.formats.parquet import ParquetInput
 from shortloop.settings.base import tag_of
@@ -23,8 +25,6 @@ from shortloop.settings.paths import written_path
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from shortloop.panel.formats.base import FileInput
 
 
 CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
@@ -41,20 +41,17 @@ OTHER = "cp1252"  # of older Western tables; decodes nearly all bytes
 MARKS = ((",", ""), (",", "."), (",", " "), (".", ","))  # decimal and thousands, the plainest first
 FEWEST_ROWS = 3.0  # of a group, on average
 UNITS = re.compile(
-    r"(?:animal|bank|betrieb|branch|cell|center|centre|city|cities|client|clinic"
-    r"|cluster|code|company|companies|country|countries|county|counties|customer"
-    r"|cusip|district|doctor|electrode|employee|employer|entity|establishment|"
-    r"family|farm|field|fips|firm|firma|fund|group|gvkey|hh|hospital|"
-    r"household|id|individual|iso|isin|key|land|mouse|mice|municipality|"
-    r"nation|neuron|nr|pair|participant|patient|permno|person|pid|plant|player"
-    r"|plot|proband|province|pupil|rat|region|respondent|school|shop|site|"
-    r"state|station|stock|store|student|subj|subject|symbol|teacher|team|"
-    r"ticker|town|unit|uid|user|village|vp|worker|zip)s?"
+    r"(?:animal|bank|betrieb|branch|cell|center|centre|city|cities|client|clinic|cluster|code|company|"
+    r"companies|country|countries|county|counties|customer|cusip|district|doctor|electrode|employee|"
+    r"employer|entity|establishment|family|farm|field|fips|firm|firma|fund|group|gvkey|hh|hospital|"
+    r"household|id|individual|iso|isin|key|land|mouse|mice|municipality|nation|neuron|nr|pair|participant|"
+    r"patient|permno|person|pid|plant|player|plot|proband|province|pupil|rat|region|respondent|school|shop|"
+    r"site|state|station|stock|store|student|subj|subject|symbol|teacher|team|ticker|town|unit|uid|user|"
+    r"village|vp|worker|zip)s?"
 )
 TIMES = re.compile(
-    r"(?:block|date|datetime|day|hour|jahr|minute|month|period|quarter|qtr|"
-    r"round|run|second|session|t|time|trial|visit|wave|week|weekday|year|"
-    r"yr)"
+    r"(?:block|date|datetime|day|hour|jahr|minute|month|period|quarter|qtr|round|run|second|session|t|time|"
+    r"trial|visit|wave|week|weekday|year|yr)"
 )
 CALENDAR = (1800, 2200)  # numbers between these are years
 
@@ -66,7 +63,7 @@ def look(data: Path, project: Path) -> Look | None:
     if len(tables) != 1 or any(each.is_dir() for each in files):
         return None
     file = tables[0]
-    settings, table = _read(file)
+    settings, table = read_table(file)
     if table.shape[1] < 2 or not len(table):
         return None
     numbers = [str(name) for name in table.columns if table[name].dtype.kind in "iuf"]
@@ -89,16 +86,25 @@ def look(data: Path, project: Path) -> Look | None:
     return Look(tuple(lines), text, tuple(questions))
 
 
-def _read(file: Path) -> tuple[FileInput, pd.DataFrame]:
+def read_table(file: Path) -> tuple[FileInput, pd.DataFrame]:
     """Detect the dialect of a table, and read it."""
     if file.name.lower().endswith(PARQUET):
         parquet = ParquetInput(format="parquet", file=file.name)
         return parquet, parquet.read(file)
-    encoding = encoding_of(file)
-    settings = CsvInput(
-        format="csv", file=file.name, encoding=encoding, separator=separator_of(file, encoding)
-    )
-    table = settings.read(file)
+    start, opened = b"", OPENED.get(file.suffix.lower(), open)
+    with suppress(OSError, EOFError, lzma.LZMAError), opened(file, "rb") as stream:
+        start = stream.read(PIECE)  # if that fails, reading all says what is wrong
+    encoding = "utf-16" if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8"
+    line = (start.decode(encoding, errors="replace").splitlines() or [""])[0]
+    separator = max(SEPARATORS, key=line.count)
+    settings = CsvInput(format="csv", file=file.name, encoding=encoding, separator=separator)
+    try:
+        table = settings.read(file)
+    except InputError as error:
+        if error.field != "input.encoding":
+            raise
+        settings = settings.model_copy(update={"encoding": OTHER})
+        table = settings.read(file)
     marks = marks_of(table[name].dropna().unique() for name in _texts(table))
     if marks is None:
         return settings, table
@@ -116,9 +122,7 @@ def _doubts(table: pd.DataFrame) -> list[str]:
     """List values that may mean something else."""
     found = []
     for name in _texts(table):
-        texts = [*map(str, table[name].dropna().unique())]
-        same = lookalikes(texts)
-        said = numbers_as_text(texts) if same is None else f"{same[0]!a} and {same[1]!a} look the same"
+        said = doubt([*map(str, table[name].dropna().unique())])
         found += [f"{name}: {said}"] if said else []
     names = [str(name) for name in table.columns]
     if 2 * sum(NUMBER.fullmatch(name) is not None for name in names) >= len(names):
@@ -182,29 +186,6 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST]) + (f" and {more} more" if more > 0 else "")
 
 
-def encoding_of(file: Path) -> str:
-    try:
-        with _opened(file) as stream:
-            if stream.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-                return "utf-16"
-            stream.seek(0)
-            for _ in codecs.iterdecode(iter(partial(stream.read, PIECE), b""), "utf-8"):
-                pass
-    except UnicodeError:
-        return OTHER
-    except (OSError, EOFError, lzma.LZMAError):  # reading it says what is wrong
-        pass
-    return "utf-8"
-
-
-def separator_of(file: Path, encoding: str) -> str:
-    first = ""
-    with suppress(OSError, EOFError, lzma.LZMAError), _opened(file) as stream:
-        first = stream.read(PIECE).decode(encoding, errors="replace")
-    line = (first.splitlines() or [""])[0]
-    return max(SEPARATORS, key=line.count)
-
-
 def marks_of(columns: Iterable[Iterable[str]]) -> tuple[str, str] | None:
     """Detect decimal and thousands marks of numbers that were read as texts."""
     for texts in columns:
@@ -223,11 +204,6 @@ def _is_written(texts: list[str], decimal: str, thousands: str) -> bool:
     if not texts or not all(text and number.fullmatch(text) for text in texts):
         return False
     return any("," in text or (thousands and thousands in text) for text in texts)
-
-
-def _opened(file: Path) -> IO[bytes]:
-    stream: IO[bytes] = OPENED.get(file.suffix.lower(), open)(file, "rb")
-    return stream
 
 
 def guess_groups(table: pd.DataFrame) -> tuple[list[str], list[str]]:

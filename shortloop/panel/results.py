@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.statistics import COEFFICIENTS, FITS, PATHS, STATUSES, Status, merge_terms
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 OURS = {
     *("term", *COEFFICIENTS, "pvalues_corrected", *FITS, "status", "path", "said"),
@@ -45,8 +41,6 @@ class Results:
 
     def coefficients(self, correction: str = "none") -> pd.DataFrame:
         """Make a table with a row for each coefficient of each group."""
-        import pandas as pd
-
         found: dict[str, object] = {
             name: np.repeat(np.array([key[i] for key in self.keys], object), len(self.names))
             for i, name in enumerate(group_columns(self.by))
@@ -61,8 +55,6 @@ class Results:
 
     def fits(self) -> pd.DataFrame:
         """Make a table with a row for each group."""
-        import pandas as pd
-
         names = group_columns(self.by)
         found: dict[str, object] = {name: [key[i] for key in self.keys] for i, name in enumerate(names)}
         found["status"] = [STATUSES[each] for each in np.asarray(self.arrays["status"])]

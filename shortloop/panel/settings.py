@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
-from shortloop.panel.data import key_text
-from shortloop.panel.formats.csv import CsvInput
-from shortloop.panel.formats.csvimport import CsvimportInput
-from shortloop.panel.formats.parquet import ParquetInput
-from shortloop.panel.formats.simulated import SimulatedInput
-from shortloop.panel.models.glm import Glm
-from shortloop.panel.models.logit import Logit
-from shortloop.panel.models.ols import Ols
-from shortloop.panel.models.quantreg import Quantreg
-from shortloop.panel.models.rlm import Rlm
-from shortloop.panel.models.statsmodels import OfStatsmodels
-from shortloop.panel.models.wls import Wls
+from shortloop.panel.formats.base import PanelInput, key_text
+from shortloop.panel.models.base import ModelSettings
 from shortloop.report.settings import ReportSettings
-from shortloop.settings.base import Name, Settings, StudySettings
+from shortloop.settings.base import Name, Settings, StudySettings, tag_of
 
-# The one place that lists formats and models. Stages import by name the one that they need, and not this
-# module, so that a new one rebuilds no job.
-AnyInput = Annotated[CsvInput | CsvimportInput | ParquetInput | SimulatedInput, Field(discriminator="format")]
-AnyModel = Annotated[Ols | Wls | Logit | Glm | Rlm | Quantreg | OfStatsmodels, Field(discriminator="model")]
 Value = str | int | float
 
 
@@ -81,9 +67,9 @@ class Panel(StudySettings):
 
     name: Name = Field(description="name of the panel and of its folder of results; no default")
     seed: int = Field(0, ge=0, lt=2**32, description="seed of the simulation; default 0")
-    input: AnyInput = Field(description="format of the rows and where they are; no default")
+    input: PanelInput = Field(description="format of the rows and where they are; no default")
     groups: GroupSettings = Field(description="what makes a group; no default")
-    models: dict[Name, AnyModel] = Field(
+    models: dict[Name, ModelSettings] = Field(
         min_length=1, description="specifications, each by a name; no default"
     )
     inference: InferenceSettings = Field(InferenceSettings(), description="tests and intervals")
@@ -104,5 +90,5 @@ class Panel(StudySettings):
         return self
 
     def in_words(self) -> str:
-        models = ", ".join(f"{name} ({model.model})" for name, model in self.models.items())
+        models = ", ".join(f"{name} ({tag_of(type(model))})" for name, model in self.models.items())
         return f"panel {self.name}, a group for each {' and '.join(self.groups.by)}, models {models}"

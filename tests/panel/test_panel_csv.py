@@ -11,7 +11,7 @@ import pytest
 
 from shortloop.base.errors import InputError
 from shortloop.panel.formats.csv import CsvInput
-from shortloop.panel.preview import encoding_of, marks_of, separator_of
+from shortloop.panel.preview import marks_of, read_table
 
 
 def written(folder: Path, text: str, encoding: str = "utf-8") -> Path:
@@ -63,12 +63,10 @@ def test_how_a_file_is_written_is_found_out(
     swapped = str.maketrans({",": thousands, ".": decimal})
     frame = pd.DataFrame({"Größe": ["Ä", "b", "c", "d"], "n": [f"{n:,}".translate(swapped) for n in numbers]})
     file = written(tmp_path, frame.to_csv(index=False, sep=sep), encoding)
-    found = encoding_of(file)
-    assert found == {"utf-8-sig": "utf-8"}.get(encoding, encoding)
-    assert separator_of(file, found) == sep
-    marks = marks_of([read(file, encoding=found, separator=sep)["n"].astype(str)])
-    assert marks == (None if (decimal, thousands) == (".", "") else (decimal, thousands))
-    table = read(file, encoding=found, separator=sep, decimal=decimal, thousands=thousands)
+    settings, table = read_table(file)
+    assert isinstance(settings, CsvInput)
+    assert settings.encoding == {"utf-8-sig": "utf-8"}.get(encoding, encoding)
+    assert (settings.separator, settings.decimal, settings.thousands) == (sep, decimal, thousands)
     np.testing.assert_array_equal(table["n"], numbers)
     assert table["Größe"][0] == "Ä"
 
@@ -105,10 +103,12 @@ def test_letters_that_cannot_be_read_are_named(tmp_path: Path) -> None:
 def test_packed_files(tmp_path: Path) -> None:
     file = tmp_path / "rows.csv.gz"
     file.write_bytes(gzip.compress("a;ü\n1,5;2\n".encode("cp1252")))
-    assert encoding_of(file) == "cp1252"
-    assert separator_of(file, "cp1252") == ";"
+    settings, _ = read_table(file)
+    assert isinstance(settings, CsvInput)
+    assert (settings.encoding, settings.separator) == ("cp1252", ";")
     file.write_bytes(file.read_bytes()[:-9])
-    assert encoding_of(file) == "utf-8"  # reading it says that it is cut off
+    with pytest.raises(InputError, match="cannot be read"):
+        read_table(file)
 
 
 @pytest.mark.parametrize(

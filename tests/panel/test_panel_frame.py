@@ -18,9 +18,9 @@ FRAME = pd.DataFrame({"g": 1, "x": np.arange(9.0), "y": np.arange(9.0) ** 2})
     ("settings", "said"),
     [
         ({"model": "ols", "covariance": "HC9"}, "covariance.*'HC9'.*'HC3' or 'cluster'"),
-        ({"model": "nosuch"}, "no such model.*'nosuch'.*one of ols, wls, logit"),
-        ({}, "no such model.*one of ols"),
-        ({"model": 3}, "no such model.*3.*one of ols"),
+        ({"model": "nosuch"}, "no such model.*'nosuch'.*one of glm, logit, ols"),
+        ({}, "no such model.*one of glm"),
+        ({"model": 3}, "no such model.*3.*one of glm"),
         ({"model": "ols", "weights": "x"}, "ols has no such setting.*weights.*one of .*covariance"),
         ({"model": "wls"}, "missing setting.*weights.*weights=…"),
         ({"model": "statsmodels"}, "missing setting.*path=…"),

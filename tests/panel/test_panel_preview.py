@@ -54,7 +54,7 @@ def test_a_panel_file_that_lacks_the_formula_alone(tmp_path: Path, rows: pd.Data
     panel = read_settings(settings, Panel, noun="panel", variable="STUDY")
     assert panel.groups.by == ("firm",)
     assert 'by = ["firm"]  # 20 groups of 10 rows; others that could be: year' in lines
-    found = panel.input.read((settings.parent / panel.input.file).resolve())  # type: ignore[union-attr]
+    found = panel.input.read((settings.parent / panel.input.file).resolve())  # type: ignore[attr-defined]
     assert len(found) == 200
 
 
@@ -139,7 +139,7 @@ def test_a_table_as_it_is_written_elsewhere(tmp_path: Path, rows: pd.DataFrame) 
         settings.read_text(encoding="utf-8").replace("# formula", "formula"), encoding="utf-8"
     )
     panel = read_settings(settings, Panel, noun="panel", variable="STUDY")
-    found = panel.input.read(tmp_path / "a.csv")  # type: ignore[union-attr]
+    found = panel.input.read(tmp_path / "a.csv")  # type: ignore[attr-defined]
     pd.testing.assert_frame_equal(found, rows, check_dtype=False)
     fits = fit_frame(found, ["firm"], model="ols", formula=panel.models["plain"].formula)
     assert fits.names == ("Intercept", "größe.m")

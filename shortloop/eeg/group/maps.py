@@ -67,8 +67,7 @@ def one_sample_t(deviations: FloatArray) -> FloatArray:
     mean = deviations.mean(axis=0)
     mean = np.where(np.abs(mean) < MEAN_RESOLUTION, 0.0, mean)
     sd = np.maximum(deviations.std(axis=0, ddof=1), SD_RESOLUTION)
-    t: FloatArray = mean * np.sqrt(len(deviations)) / sd
-    return t
+    return np.asarray(mean * np.sqrt(len(deviations)) / sd)
 
 
 def leave_one_out_z(maps: FloatArray) -> FloatArray:
@@ -85,8 +84,7 @@ def leave_one_out_z(maps: FloatArray) -> FloatArray:
     of_others = (centred**2).sum(axis=0) - grow * centred**2
     sd = np.sqrt(np.maximum(of_others, 0.0) / (count - 2))
     varies = sd >= SD_RESOLUTION
-    z: FloatArray = np.where(varies, grow * centred / np.where(varies, sd, 1.0), 0.0)
-    return z
+    return np.asarray(np.where(varies, grow * centred / np.where(varies, sd, 1.0), 0.0))
 
 
 def draw_rows(participants: int, others: int, count: int, seed: np.random.SeedSequence) -> IntArray:

@@ -97,28 +97,25 @@ def limits_note(
 
 
 def _unreachable(participants: int, permutations: int, alpha: float, null: str, draws: int | None) -> str:
-    flips = null == "sign-flips" and participants > 1
-    if flips and 2.0 ** (1 - participants) > alpha:
-        return (
-            f"With {participants} participants, flipping signs gives no p below "
-            f"{2.0 ** (1 - participants):.3g}, so nothing can be significant at {alpha:g}; "
-            f"it takes {math.ceil(1 - math.log2(alpha))} participants."
-        )
-    if draws is not None and participants > 1 and null == "permutations":
-        smallest = (permutations + 1.0) ** -participants
-        if smallest > alpha:
-            return (
-                f"With {participants} participants and {permutations} trainings of each on shuffled labels, "
-                f"no p is expected below {smallest:.3g}, so nothing can be significant at {alpha:g}; "
-                f"it takes {math.ceil(alpha ** (-1 / participants)) - 1} trainings."
-            )
+    found = []  # smallest p, of what, and what it takes
+    if participants > 1 and null == "sign-flips":
+        least, enough = 2.0 ** (1 - participants), math.ceil(1 - math.log2(alpha))
+        found.append((least, f"flipped signs of {participants} participants", f"{enough} participants"))
+    elif participants > 1 and draws is not None:
+        least, enough = (permutations + 1.0) ** -participants, math.ceil(alpha ** (-1 / participants)) - 1
+        of = f"{permutations} trainings of each of {participants} participants on shuffled labels"
+        found.append((least, of, f"{enough} trainings"))
         permutations = draws
-    if 1 / (permutations + 1) > alpha:
-        # The division's rounding may miss the smallest such number by one, either way.
-        enough = next(n for n in itertools.count(max(1, math.ceil(1 / alpha) - 2)) if 1 / (n + 1) <= alpha)
-        return (
-            f"With {permutations} permutation{'s' * (permutations != 1)} no p can be below "
-            f"{1 / (permutations + 1):.3g}, so nothing can be significant at {alpha:g}; "
-            f"it takes {enough} permutations."
-        )
-    return ""
+    # The division's rounding may miss the smallest such number by one, either way.
+    enough = next(n for n in itertools.count(max(1, math.ceil(1 / alpha) - 2)) if 1 / (n + 1) <= alpha)
+    of = f"{permutations} permutation{'s' * (permutations != 1)}"
+    found.append((1 / (permutations + 1), of, f"{enough} permutations"))
+    return next(
+        (
+            f"With {of}, no p is expected below {least:.3g}, so nothing can be significant at {alpha:g}; "
+            f"it takes {needed}."
+            for least, of, needed in found
+            if least > alpha
+        ),
+        "",
+    )

@@ -104,7 +104,7 @@ def group_statistics(
     null: Iterable[FloatArray]
     exact = False
     if participants == 1:
-        _check_permuted(permuted)
+        _check_finite(permuted)
         z = leave_one_out_z(np.concatenate([smoothed, smooth(permuted[0], levels[0])]))
         t, null = z[0], [z[1:]]
     elif settings.null == "permutations":
@@ -158,14 +158,10 @@ def _check(observed: FloatArray, permuted: Sequence[FloatArray]) -> None:
             )
 
 
-def _check_finite(scores: FloatArray, name: str) -> None:
-    if not np.isfinite(scores).all():
-        raise ValueError(f"{name}: scores that are not finite")
-
-
-def _check_permuted(maps: Sequence[FloatArray]) -> None:
+def _check_finite(maps: Iterable[FloatArray], kind: str = "permuted") -> None:
     for index, each in enumerate(maps):
-        _check_finite(each, f"permuted maps of participant {index}")
+        if not np.isfinite(each).all():
+            raise ValueError(f"{kind} maps of participant {index}: scores that are not finite")
 
 
 def _permutation_null(
@@ -181,14 +177,14 @@ def _permutation_null(
     if draws is not None:
         if seed is None or draws < 1:
             raise ValueError(f"null maps that are drawn need a seed, and at least one draw, not {draws}")
-        _check_permuted(permuted)  # whether it is drawn or not
+        _check_finite(permuted)  # whether it is drawn or not
         count, rows = draws, draw_rows(len(permuted), count, draws, seed)
     for piece in _pieces(count, observed.size):
         if rows is not None:
             maps = drawn_maps(observed, permuted, rows[piece])
         else:
             maps = [each[piece] for each in permuted]
-            _check_permuted(maps)
+            _check_finite(maps)
         yield one_sample_t(np.stack([smooth(*each) for each in zip(maps, levels, strict=True)]))
 
 
@@ -208,8 +204,7 @@ def _p_values(statistic: FloatArray, null: FloatArray, exact: bool) -> FloatArra
     at_least = np.abs(statistic) * (1 - TIE_TOLERANCE)
     larger = len(null) - np.searchsorted(np.sort(null), at_least)
     observed = 0 if exact else 1  # among the null already if that is exact
-    p: FloatArray = (larger + observed) / (len(null) + observed)
-    return p
+    return np.asarray((larger + observed) / (len(null) + observed))
 
 
 def smooth_maps(
@@ -224,8 +219,7 @@ def smooth_maps(
     values = np.asarray(maps, dtype=np.float64)
     if sigma == 0:
         return values.copy()
-    smoothed: FloatArray = gaussian_filter(values, sigma, mode="nearest", truncate=truncate, axes=axes)
-    return smoothed
+    return np.asarray(gaussian_filter(values, sigma, mode="nearest", truncate=truncate, axes=axes))
 
 
 def label_clusters(t: FloatArray, threshold: float) -> tuple[IntArray, FloatArray]:

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from shortloop.stages.stage import Finished, Index, Job, Out, Outputs, Stage, Values
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    import numpy as np
-
+from shortloop.stages.stage import Arrays, Finished, Index, Job, Out, Outputs, Stage, Values
 
 AXES = "test bins × training bins × trials"
 
@@ -62,29 +56,25 @@ class Apply(Stage):
     def outputs(self) -> dict[str, Out]:
         from shortloop.eeg.decoding.apply import ranked_classes
         from shortloop.eeg.decoding.metrics.auc import rank_type
+        from shortloop.eeg.stages.feature_files import sized
 
         n_trials, n_classes = len(self._test.labels), len(self._test.classes)
-        shape = len(self._test.times), len(self._train.times), n_trials
-        outs = {
-            "votes": Out(
-                (*shape, n_classes), "u1", f"{AXES} × classes", "classifiers that call a trial each class"
-            )
-        }
+        sizes = {"test bins": len(self._test.times), "training bins": len(self._train.times)}
+        sizes |= {"trials": n_trials, "classes": n_classes, "ranked classes": ranked_classes(n_classes)}
+        said = "classifiers that call a trial each class"
+        outs = {"votes": sized(sizes, f"{AXES} × classes", "u1", said)}
         if "decisions" in self._arrays:
             among = "its fold's held-out trials" if self._within else "all trials, summed over folds"
-            outs["ranks"] = Out(
-                (*shape, ranked_classes(n_classes)),
-                rank_type(n_trials, self._voters),
-                f"{AXES} × ranked classes",
-                f"twice the rank of each trial's decision for the class among {among}; "
-                "of two classes for the second",
-            )
+            said = f"twice the rank of each trial's decision for the class among {among}; "
+            said += "of two classes for the second"
+            kind = rank_type(n_trials, self._voters)
+            outs["ranks"] = sized(sizes, f"{AXES} × ranked classes", kind, said)
         return outs
 
     def index(self, unit: int) -> Index:
         return unit if self._linear else (slice(None), unit)
 
-    def compute(self, unit: int) -> Mapping[str, np.ndarray]:
+    def compute(self, unit: int) -> Arrays:
         from shortloop.eeg.decoding import apply
 
         arrays, ranked = self._arrays, "decisions" in self._arrays
@@ -103,7 +93,7 @@ class Apply(Stage):
         x, given = self._test.data[unit], (arrays["intercepts"], self._has_model)
         found = {}
         for name in ("votes", "ranks") if ranked else ("votes",):
-            of_bin: Callable[..., np.ndarray] = apply.apply_weights
+            of_bin: Any = apply.apply_weights
             how: dict[str, Any] = {"scaling": self._decoding.scaling}
             if name == "ranks":
                 of_bin, how["odds"] = apply.rank_weights, self._estimator.gives_odds

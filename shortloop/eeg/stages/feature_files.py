@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import quote, unquote
 
 import numpy as np
 
+from shortloop.base.plain import Plain
+from shortloop.base.types import FloatArray
 from shortloop.eeg.data import Epochs, Features
-from shortloop.stages.stage import Finished, Outputs, Values
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from shortloop.base.plain import Plain
-    from shortloop.base.types import FloatArray
-    from shortloop.stages.results import Result
-
+from shortloop.stages.results import Result
+from shortloop.stages.stage import Finished, Out, Outputs, Values
 
 LABELS = "class of each trial, an index into the classes"
 MAP_AXES = {"curve": "training bins", "plane": "test bins × training bins"}
@@ -29,6 +25,11 @@ def map_times(arrays: Mapping[str, Any], unit: str) -> tuple[dict[str, Values], 
     said = {name: f"centre of each {axis.removesuffix('s')}, 0 at the event" for name, axis in known.items()}
     values = {name: Values(arrays[name], axis, said[name], unit) for name, axis in known.items()}
     return values, {axis: name for name, axis in known.items()}
+
+
+def sized(sizes: Mapping[str, int], axes: str, dtype: Any, description: str, unit: str = "") -> Out:
+    """An array to fill, its shape by the sizes of its axes."""
+    return Out(tuple(sizes[axis] for axis in axes.split(" × ")), dtype, axes, description, unit)
 
 
 def bin_times(times: FloatArray, unit: str, bins: str = "bins") -> Values:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from shortloop.stages.stage import Finished, Index, Job, Out, Outputs, Stage
+from shortloop.stages.stage import Arrays, Finished, Index, Job, Out, Outputs, Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import numpy as np
-
     from shortloop.eeg.data import Epochs, Features
 
 
@@ -61,7 +58,7 @@ class FeatureStage(Stage):
         phase, trials = self._parts[unit]
         return {f"data_{phase}": (slice(None), trials)}
 
-    def compute(self, unit: int) -> Mapping[str, np.ndarray]:
+    def compute(self, unit: int) -> Arrays:
         phase, trials = self._parts[unit]
         return {f"data_{phase}": self.of_trials(self._epochs[phase], trials).data}
 

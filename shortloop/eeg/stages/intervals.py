@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from shortloop.eeg.score import Score
 from shortloop.stages.stage import Finished, Job, Outputs, Stage, Values
-
-if TYPE_CHECKING:
-    from shortloop.eeg.score import Score
 
 
 class Intervals(Stage):

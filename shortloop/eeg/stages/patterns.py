@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from shortloop.stages.stage import Finished, Job, Out, Outputs, Stage, Values
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import numpy as np
-
+from shortloop.stages.stage import Arrays, Finished, Job, Out, Outputs, Stage, Values
 
 SMALL_WORK = 2e7  # numbers of the features, whose patterns take no longer than forking slices
 
@@ -43,32 +35,26 @@ class Patterns(Stage):
         return bool(self._data.data.size < SMALL_WORK)
 
     def outputs(self) -> dict[str, Out]:
-        bins, channels = len(self._data.times), len(self._channels)
-        outs = {"kept": Out((bins,), "f8", "bins", "share of features that folds kept, mean over folds")}
-        if channels:
-            outs["kept_channels"] = Out(
-                (bins, channels), "f8", "bins × channels", "the same of the features of each channel"
-            )
+        from shortloop.eeg.stages.feature_files import sized
+
+        sizes = {"bins": len(self._data.times), "channels": len(self._channels)}
+        shown, frequencies = len(self._data.classes[self._shown]), len(self._frequencies)
+        sizes |= {"shown classes": shown, "frequencies": frequencies}
+        outs = {"kept": sized(sizes, "bins", "f8", "share of features that folds kept, mean over folds")}
+        if self._channels:
+            said = "the same of the features of each channel"
+            outs["kept_channels"] = sized(sizes, "bins × channels", "f8", said)
+        axes, unit = "bins × shown classes × channels", self._data.unit
         if self._linear:
-            outs["patterns"] = Out(
-                (bins, len(self._data.classes[self._shown]), channels),
-                "f8",
-                "bins × shown classes × channels",
-                "activation pattern, mean over folds and over the features of a channel, of decisions whose "
-                "standard deviation is 1; NaN where no feature was kept",
-                self._data.unit,
-            )
+            said = "activation pattern, mean over folds and over the features of a channel, of decisions "
+            said += "whose standard deviation is 1; NaN where no feature was kept"
+            outs["patterns"] = sized(sizes, axes, "f8", said, unit)
         if self._frequencies:
-            outs["patterns_of_frequencies"] = Out(
-                (bins, len(self._data.classes[self._shown]), channels, len(self._frequencies)),
-                "f8",
-                "bins × shown classes × channels × frequencies",
-                "the same of the features of a channel at each frequency",
-                self._data.unit,
-            )
+            said = "the same of the features of a channel at each frequency"
+            outs["patterns_of_frequencies"] = sized(sizes, f"{axes} × frequencies", "f8", said, unit)
         return outs
 
-    def compute(self, unit: int) -> Mapping[str, np.ndarray]:
+    def compute(self, unit: int) -> Arrays:
         import numpy as np
 
         from shortloop.eeg.decoding.patterns import activation_patterns

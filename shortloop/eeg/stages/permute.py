@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from shortloop.stages.stage import Finished, Index, Job, Out, Outputs, Stage, Values
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import numpy as np
-
-    from shortloop.base.plain import Plain
-    from shortloop.eeg.score import Score
-
+from shortloop.base.plain import Plain
+from shortloop.eeg.score import Score
+from shortloop.stages.stage import Arrays, Finished, Index, Job, Out, Outputs, Stage, Values
 
 PER_UNIT = 50  # permutations, tallied at once
 SMALL_WORK = 1e9  # additions and products, which take no longer than forking slices
@@ -49,17 +42,14 @@ class NullScores(Stage):
         self._folds = np.asarray(models.arrays["folds"])
         runs = np.asarray(models.arrays["runs"]) if "runs" in models.arrays else None
         given = models.arrays, None if applied is None else applied.arrays, self._n_classes
-        maps = evidence_of_maps(self.score, *given, within=decoded == phase)
-        self._evidence = {shape: each for shape, (each, _, _) in maps.items()}
-        self._truth = {shape: labels for shape, (_, labels, _) in maps.items()}
-        self._groups = {shape: groups for shape, (_, _, groups) in maps.items()}
+        self._maps = evidence_of_maps(self.score, *given, within=decoded == phase)
         # Within folds: a fold's training labels fix how many held-out trials each class has.
         asked: dict[str, Any] = {"names": (who, phase), "folds": self._folds, "runs": runs}
-        shuffled = permuted_labels(self._truth["curve"], self.count, seed=self.seed, **asked)
+        shuffled = permuted_labels(self._maps["curve"].labels, self.count, seed=self.seed, **asked)
         self._shuffled = {"curve": shuffled}
         if decoded is not None:
             if decoded != phase:
-                truth = self._truth["plane"]
+                truth = self._maps["plane"].labels
                 shuffled = permuted_labels(truth, self.count, seed=self.seed, names=(who, decoded))
             self._shuffled["plane"] = shuffled
 
@@ -71,7 +61,7 @@ class NullScores(Stage):
         from shortloop.eeg.stages.feature_files import MAP_AXES
 
         outs = {}
-        for shape, each in self._evidence.items():
+        for shape, (each, _, _) in self._maps.items():
             axes, said = f"permutations × {MAP_AXES[shape]}", "the same under shuffled labels"
             outs[f"{shape}_null"] = Out((self.count, *each.shape[:-2]), "f8", axes, said, self._scale)
         return outs
@@ -87,9 +77,8 @@ class NullScores(Stage):
             times["test_times"] = applied.arrays["test_times"]
         arrays, along = map_times(times, facts["time_unit"])
         chance: dict[str, Plain] = {}
-        for shape, each in self._evidence.items():
-            labels = self._truth[shape]
-            scores = scores_of(self.score, each, labels[None], self._groups[shape])[0]
+        for shape, (each, labels, groups) in self._maps.items():
+            scores = scores_of(self.score, each, labels[None], groups)[0]
             arrays[f"{shape}_scores"] = Values(scores, MAP_AXES[shape], said[shape], self._scale)
             chance[shape] = chance_level(self.score, labels, self._n_classes)
         return Finished(
@@ -123,17 +112,17 @@ class Permute(NullScores):
         return len(self._parts)
 
     def is_small(self) -> bool:
-        cells = sum(each.size for each in self._evidence.values())
+        cells = sum(each.evidence.size for each in self._maps.values())
         return (self.count - self.have) * 2 * self._n_classes * cells < SMALL_WORK
 
     def index(self, unit: int) -> Index:
         return self._parts[unit]
 
-    def compute(self, unit: int) -> Mapping[str, np.ndarray]:
+    def compute(self, unit: int) -> Arrays:
         from shortloop.eeg.decoding.metrics.scores import scores_of
 
         part = self._parts[unit]
         return {
-            f"{shape}_null": scores_of(self.score, each, self._shuffled[shape][part], self._groups[shape])
-            for shape, each in self._evidence.items()
+            f"{shape}_null": scores_of(self.score, each, self._shuffled[shape][part], groups)
+            for shape, (each, _, groups) in self._maps.items()
         }

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from shortloop.eeg.stages.permute import NullScores
-from shortloop.stages.stage import Index, Job
+from shortloop.stages.stage import Arrays, Index, Job
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import numpy as np
-
     from shortloop.eeg.decoding.batched.scores import Labellings
 
 
@@ -65,14 +62,14 @@ class Retrain(NullScores):
             del found["plane_null"]
         return found
 
-    def compute(self, unit: int) -> Mapping[str, np.ndarray]:
+    def compute(self, unit: int) -> Arrays:
         """Everything trained again on one labelling, or one bin trained on many at once."""
         import numpy as np
 
         from shortloop.eeg.decoding.batched.scores import batched_scores
         from shortloop.eeg.decoding.generalize import retrained_scores
 
-        test = self._test, self._truth.get("plane")
+        test = self._test, self._maps["plane"].labels if "plane" in self._maps else None
         if self._at_once:
             block, train_bin = divmod(unit, len(self._train))
             x = np.ascontiguousarray(self._train[train_bin])

@@ -5,13 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from shortloop.base.errors import InputError
-from shortloop.stages.stage import Finished, Job, Out, Outputs, Stage, Values
+from shortloop.stages.stage import Arrays, Finished, Job, Out, Outputs, Stage, Values
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import numpy as np
-
     from shortloop.eeg.decoding.estimators.base import EstimatorSettings
     from shortloop.eeg.decoding.settings import DecodingSettings
 
@@ -66,37 +62,27 @@ class Train(Stage):
         return len(self._data.times)
 
     def outputs(self) -> dict[str, Out]:
-        bins, trials, features = self._data.data.shape
-        folds, classes = self._decoding.folds, len(self._data.classes)
-        models = "bins × held-out folds"
-        outs = {
-            "predicted": Out(
-                (bins, trials),
-                "i1",
-                "bins × trials",
-                "class predicted by the fold that held the trial out; -1: none",
-            ),
-            "kept": Out((bins, folds, features), "?", f"{models} × features", "features that the ANOVA kept"),
-            "C": Out((bins, folds), "f8", models, "chosen C; NaN where none was chosen"),
-        }
+        from functools import partial
+
+        from shortloop.eeg.stages.feature_files import sized
+
+        sizes = dict(zip(("bins", "trials", "features"), self._data.data.shape, strict=True))
+        sizes |= {"held-out folds": self._decoding.folds, "classes": len(self._data.classes)}
+        out, models = partial(sized, sizes), "bins × held-out folds"
+        said = "class predicted by the fold that held the trial out; -1: none"
+        outs = {"predicted": out("bins × trials", "i1", said)}
+        outs["kept"] = out(f"{models} × features", "?", "features that the ANOVA kept")
+        outs["C"] = out(models, "f8", "chosen C; NaN where none was chosen")
         if self.decisions:
-            outs["decisions"] = Out(
-                (bins, trials, classes),
-                "f8",
-                "bins × trials × classes",
-                "decision for each class, the larger the likelier, by the fold that held it out; NaN: none",
-            )
+            said = "decision for each class, the larger the likelier, by the fold that held it out; NaN: none"
+            outs["decisions"] = out("bins × trials × classes", "f8", said)
         if self.estimator.is_linear:
-            outs["weights"] = Out(
-                (bins, folds, classes, features),
-                "f8",
-                f"{models} × classes × features",
-                "weights; 0 where a feature is not kept",
-            )
-            outs["intercepts"] = Out((bins, folds, classes), "f8", f"{models} × classes", "intercepts")
+            said = "weights; 0 where a feature is not kept"
+            outs["weights"] = out(f"{models} × classes × features", "f8", said)
+            outs["intercepts"] = out(f"{models} × classes", "f8", "intercepts")
         return outs
 
-    def compute(self, unit: int) -> Mapping[str, np.ndarray]:
+    def compute(self, unit: int) -> Arrays:
         from shortloop.eeg.decoding.train import train_bin
 
         models = train_bin(

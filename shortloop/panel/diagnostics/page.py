@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import betaincinv, ndtri
 
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.diagnostics.residuals import OUTLYING, Rows, described, summary_of
@@ -249,8 +250,6 @@ def _against_fitted(canvas: Canvas, box: Box, rows: Rows, drawn: IntArray) -> No
 
 
 def _quantiles(canvas: Canvas, box: Box, rows: Rows) -> None:
-    from scipy.special import betaincinv, ndtri
-
     found = np.sort(rows.normal[np.isfinite(rows.normal)])
     count = len(found)
     ranks = np.arange(count)

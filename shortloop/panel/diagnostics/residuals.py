@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from scipy import special
 
 from shortloop.base.types import FloatArray
 from shortloop.panel.design import Design
 from shortloop.panel.models.base import ModelSettings
-
-if TYPE_CHECKING:
-    from numpy.random import SeedSequence
-
 
 RESIDUAL = "residual"
 PEARSON = "Pearson residual"
@@ -68,7 +66,7 @@ class Rows:
 
 
 def rows_of(
-    model: ModelSettings, design: Design, params: FloatArray, scale: float, seed: SeedSequence
+    model: ModelSettings, design: Design, params: FloatArray, scale: float, seed: np.random.SeedSequence
 ) -> Rows | None:
     """Compute diagnostics of a fit with coefficients `params`; None if the model does not predict rows."""
     kind = str(getattr(model, "model", ""))
@@ -103,8 +101,6 @@ def _quantile(model: Any, design: Design, params: FloatArray, scale: float, seed
 
 def _any(model: Any, design: Design, params: FloatArray, scale: float, seed: Any) -> Rows | None:
     """Fit a model that only statsmodels knows again, and ask it for predictions."""
-    import warnings
-
     rows = np.ascontiguousarray(design.columns.T)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the fit has said it
@@ -127,16 +123,14 @@ def _scaled(design: Design, fitted: FloatArray, scale: float, name: str) -> Rows
     return Rows(design.outcome, fitted, fitted, residuals, scaled, scaled, leverage, size, names, False)
 
 
-def _logit(model: Any, design: Design, params: FloatArray, scale: float, seed: SeedSequence) -> Rows:
-    from scipy.special import expit
-
+def _logit(model: Any, design: Design, params: FloatArray, scale: float, seed: Any) -> Rows:
     predictor = params @ design.columns
-    mean = expit(predictor)
-    weights = expit(-predictor) * mean
+    mean = special.expit(predictor)
+    weights = special.expit(-predictor) * mean
     return _generalized(design, predictor, mean, weights, weights, 1.0, "binomial", seed)
 
 
-def _glm(model: Any, design: Design, params: FloatArray, scale: float, seed: SeedSequence) -> Rows:
+def _glm(model: Any, design: Design, params: FloatArray, scale: float, seed: Any) -> Rows:
     family = model.family_of_statsmodels()
     predictor = params @ design.columns
     mean = family.fitted(predictor)
@@ -153,7 +147,7 @@ def _generalized(
     weights: FloatArray,
     scale: float,
     family: str,
-    seed: SeedSequence,
+    seed: Any,
 ) -> Rows:
     trials = design.trials()
     if trials is not None:
@@ -189,8 +183,7 @@ def _leverage(columns: FloatArray) -> FloatArray:
     if not np.isfinite(columns).all():
         return np.full(columns.shape[1], np.nan)
     across, _ = np.linalg.qr(columns.T)
-    found: FloatArray = np.minimum(np.square(across).sum(axis=1), 1.0)
-    return found
+    return np.asarray(np.minimum(np.square(across).sum(axis=1), 1.0))
 
 
 def _rest(leverage: FloatArray) -> FloatArray:
@@ -206,11 +199,8 @@ def _quantile_residuals(
 
     Dunn and Smyth 1996, Randomized quantile residuals, section 2.
     """
-    from scipy import special
-
     if family == "gaussian":
-        pearson: FloatArray = (outcome - mean) / np.sqrt(scale)
-        return pearson
+        return np.asarray((outcome - mean) / np.sqrt(scale))
     if family == "gamma":
         shape = 1.0 / scale
         at = outcome / (mean * scale)
@@ -235,28 +225,23 @@ def _of_counts(
     successes: FloatArray, trials: FloatArray, mean: FloatArray, rng: np.random.Generator
 ) -> FloatArray | None:
     """Compute quantile residuals of successes among trials; None where they are not integers."""
-    from scipy.special import betainc, betaincc
-
     if not all((values == np.floor(values)).all() for values in (successes, trials)):
         return None
     u, failures, others = rng.uniform(size=len(successes)), trials - successes, 1.0 - mean
     least, most = successes == 0.0, failures == 0.0
     first, second = np.maximum(successes, 1.0), np.maximum(failures, 1.0)
     # of fewer successes, and of no more: the binomial distribution by that of beta
-    below = np.where(least, 0.0, betainc(failures + 1.0, first, others))
-    above = np.where(least, 1.0, betaincc(failures + 1.0, first, others))
-    below_or_at = np.where(most, 1.0, betainc(second, successes + 1.0, others))
-    above_it = np.where(most, 0.0, betaincc(second, successes + 1.0, others))
+    below = np.where(least, 0.0, special.betainc(failures + 1.0, first, others))
+    above = np.where(least, 1.0, special.betaincc(failures + 1.0, first, others))
+    below_or_at = np.where(most, 1.0, special.betainc(second, successes + 1.0, others))
+    above_it = np.where(most, 0.0, special.betaincc(second, successes + 1.0, others))
     return _scores((1 - u) * below + u * below_or_at, (1 - u) * above + u * above_it)
 
 
 def _scores(lower: FloatArray, upper: FloatArray) -> FloatArray:
     """Compute normal quantiles from the smaller of both tails, which has all digits."""
-    from scipy.special import ndtri
-
-    tail = ndtri(np.maximum(np.minimum(lower, upper), SMALLEST))
-    quantiles: FloatArray = np.where(lower < upper, tail, -tail)
-    return quantiles
+    tail = special.ndtri(np.maximum(np.minimum(lower, upper), SMALLEST))
+    return np.asarray(np.where(lower < upper, tail, -tail))
 
 
 def summary_of(rows: Rows) -> dict[str, float]:

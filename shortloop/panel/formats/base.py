@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
+from shortloop.base.errors import InputError
 from shortloop.settings.base import Tagged
+from shortloop.settings.paths import expand_path
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,9 +41,6 @@ class PlacedInput(PanelInput):
     )
 
     def path(self, panel_file: Path) -> Path:
-        from shortloop.base.errors import InputError
-        from shortloop.settings.paths import expand_path
-
         if not self.file:
             raise InputError("no data file is given", file=panel_file, field="input.file")
         return expand_path(self.file, panel_file, field="input.file", what="the file of the rows")
@@ -67,6 +66,13 @@ class FileInput(PlacedInput):
 
     def check_groups(self, file: Path, frame: pd.DataFrame, by: Sequence[str]) -> None:
         """Refuse groups that reading has merged."""
+
+
+def key_text(value: object) -> str:
+    """Convert a value that makes groups to text: whole floats without a fraction, as readers disagree."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
 
 
 def with_digits(frame: pd.DataFrame, read: Callable[[str], pd.Series]) -> pd.DataFrame:

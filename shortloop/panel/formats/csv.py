@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -61,7 +62,7 @@ class CsvInput(FileInput):
             problem = "rows have more values than the header has names"
             expected = f"a name for each value, separated by {self.separator!r}"
             raise InputError(problem, **at, found=f"names: {found}", expected=expected) from None
-        except (ValueError, LookupError, OSError) as error:
+        except (ValueError, LookupError, OSError, EOFError, zlib.error) as error:
             problem, found = "the file cannot be read as delimited text", " ".join(str(error).split())
             expected = f"a line of names, then a line for each row, values separated by {self.separator!r}"
             raise InputError(problem, **at, found=found, expected=expected) from None

@@ -1,7 +1,7 @@
 """Families and links of generalized linear models.
 
 McCullagh and Nelder 1989 (Generalized Linear Models, sections 2.2 and 2.3; binomial outcomes that are shares
-of trials, section 4.4). Each link has a loop of its own, which a processor vectorizes.
+of trials, section 4.4). The compiler makes a loop of each link, which a processor vectorizes.
 """
 
 from __future__ import annotations
@@ -102,24 +102,17 @@ def deviance_of(
     family: int, link: int, y: FloatArray, logs: FloatArray, eta: FloatArray, mu: FloatArray, work: FloatArray
 ) -> float:
     """Compute the deviance relative to the saturated model; `logs` are of `logs_of`."""
-    rows = y.shape[0]
     if family == BINOMIAL:
         return -2.0 * _of_outcomes(y, mu, work)
-    if family == POISSON and link == LOG:
-        for i in range(rows):
-            work[i] = y[i] * (logs[i] - eta[i]) - (y[i] - mu[i])
-    elif family == POISSON:
-        for i in range(rows):
-            work[i] = (y[i] * log_of(y[i] / mu[i]) if y[i] > 0.0 else 0.0) - (y[i] - mu[i])
-    elif family == GAMMA and link == LOG:
-        for i in range(rows):
-            work[i] = (y[i] - mu[i]) / mu[i] - (logs[i] - eta[i])
-    elif family == GAMMA:
-        for i in range(rows):
-            work[i] = (y[i] - mu[i]) / mu[i] - log_of(y[i] / mu[i])
-    else:
-        for i in range(rows):
-            left = y[i] - mu[i]
+    for i in range(y.shape[0]):
+        left = y[i] - mu[i]
+        if family == POISSON and link == LOG:
+            work[i] = y[i] * (logs[i] - eta[i]) - left
+        elif family == POISSON:
+            work[i] = (y[i] * log_of(y[i] / mu[i]) if y[i] > 0.0 else 0.0) - left
+        elif family == GAMMA:
+            work[i] = left / mu[i] - (logs[i] - eta[i] if link == LOG else log_of(y[i] / mu[i]))
+        else:
             work[i] = 0.5 * left * left
     return 2.0 * total_of(work)
 
@@ -158,12 +151,8 @@ def log_likelihood(
             share = y[i] / mu[i]
             work[i] = (log_of(share / scale) - share) / scale - logs[i]
         return total_of(work) - rows * math.lgamma(1.0 / scale)
-    if link == LOG:
-        for i in range(rows):
-            work[i] = y[i] * eta[i] - mu[i]
-    else:
-        for i in range(rows):
-            work[i] = y[i] * log_of(mu[i]) - mu[i]
+    for i in range(rows):
+        work[i] = y[i] * (eta[i] if link == LOG else log_of(mu[i])) - mu[i]
     total = total_of(work)
     for i in range(rows):
         count = int(y[i]) if y[i] < factorials.shape[0] else 0
@@ -247,26 +236,20 @@ def _log_factorial(value: float, factorials: FloatArray) -> float:
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def links_of(link: int, mu: FloatArray, eta: FloatArray) -> None:
     """Set linear predictors from means: from 1/4 to 3/4, if the link is of probabilities."""
-    rows = mu.shape[0]
-    if link == LOGIT:
-        for i in range(rows):
+    for i in range(mu.shape[0]):
+        if link == LOGIT:
             eta[i] = log_of(mu[i] / (1.0 - mu[i]))
-    elif link == PROBIT:
-        for i in range(rows):
+        elif link == PROBIT:
             eta[i] = _quantile(mu[i])
-    elif link == CLOGLOG:
-        for i in range(rows):
+        elif link == CLOGLOG:
             eta[i] = log_of(-log_of(1.0 - mu[i]))
-    elif link == LOG:
-        for i in range(rows):
+        elif link == LOG:
             eta[i] = log_of(mu[i]) if mu[i] > 0.0 else np.nan
-    elif link == IDENTITY:
-        eta[:] = mu
-    elif link == INVERSE:
-        for i in range(rows):
+        elif link == IDENTITY:
+            eta[i] = mu[i]
+        elif link == INVERSE:
             eta[i] = 1.0 / mu[i]
-    else:
-        for i in range(rows):
+        else:
             eta[i] = math.sqrt(mu[i])
 
 
@@ -285,76 +268,58 @@ def _quantile(share: float) -> float:
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def means_of(link: int, eta: FloatArray, mu: FloatArray) -> None:
     """Set means from linear predictors."""
-    rows = eta.shape[0]
-    if link == LOGIT:
-        for i in range(rows):
+    for i in range(eta.shape[0]):
+        if link == LOGIT:
             mu[i] = 1.0 / (1.0 + exp_of(-eta[i]))
-    elif link == PROBIT:
-        for i in range(rows):
+        elif link == PROBIT:
             mu[i] = 0.5 * math.erfc(-eta[i] / math.sqrt(2.0))
-    elif link == CLOGLOG:
-        for i in range(rows):
+        elif link == CLOGLOG:
             mu[i] = 1.0 - exp_of(-exp_of(eta[i]))
-    elif link == LOG:
-        for i in range(rows):
+        elif link == LOG:
             mu[i] = exp_of(eta[i])
-    elif link == IDENTITY:
-        mu[:] = eta
-    elif link == INVERSE:
-        for i in range(rows):
+        elif link == IDENTITY:
+            mu[i] = eta[i]
+        elif link == INVERSE:
             mu[i] = 1.0 / eta[i]
-    else:
-        for i in range(rows):
+        else:
             mu[i] = eta[i] * eta[i]
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def slopes_of(link: int, eta: FloatArray, mu: FloatArray, slope: FloatArray) -> None:
     """Set derivatives of the link."""
-    rows = mu.shape[0]
-    if link == LOGIT:
-        for i in range(rows):
+    for i in range(mu.shape[0]):
+        if link == LOGIT:
             slope[i] = 1.0 / (mu[i] * (1.0 - mu[i]))
-    elif link == PROBIT:
-        for i in range(rows):
+        elif link == PROBIT:
             slope[i] = ROOT_OF_TWO_PI * exp_of(0.5 * eta[i] * eta[i])
-    elif link == CLOGLOG:
-        for i in range(rows):
+        elif link == CLOGLOG:
             slope[i] = 1.0 / ((mu[i] - 1.0) * log_of(1.0 - mu[i]))
-    elif link == LOG:
-        for i in range(rows):
+        elif link == LOG:
             slope[i] = 1.0 / mu[i]
-    elif link == IDENTITY:
-        slope[:] = 1.0
-    elif link == INVERSE:
-        for i in range(rows):
+        elif link == IDENTITY:
+            slope[i] = 1.0
+        elif link == INVERSE:
             slope[i] = -1.0 / (mu[i] * mu[i])
-    else:
-        for i in range(rows):
+        else:
             slope[i] = 0.5 / math.sqrt(mu[i])
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def bends_of(link: int, eta: FloatArray, mu: FloatArray, slope: FloatArray, bend: FloatArray) -> None:
     """Set second derivatives of the link."""
-    rows = mu.shape[0]
-    if link == LOGIT:
-        for i in range(rows):
+    for i in range(mu.shape[0]):
+        if link == LOGIT:
             bend[i] = (2.0 * mu[i] - 1.0) / (mu[i] * (1.0 - mu[i])) ** 2
-    elif link == PROBIT:
-        for i in range(rows):
+        elif link == PROBIT:
             bend[i] = eta[i] * slope[i] * slope[i]
-    elif link == CLOGLOG:
-        for i in range(rows):
+        elif link == CLOGLOG:
             bend[i] = -(1.0 + log_of(1.0 - mu[i])) * slope[i] * slope[i]
-    elif link == LOG:
-        for i in range(rows):
+        elif link == LOG:
             bend[i] = -1.0 / (mu[i] * mu[i])
-    elif link == IDENTITY:
-        bend[:] = 0.0
-    elif link == INVERSE:
-        for i in range(rows):
+        elif link == IDENTITY:
+            bend[i] = 0.0
+        elif link == INVERSE:
             bend[i] = 2.0 / (mu[i] * mu[i] * mu[i])
-    else:
-        for i in range(rows):
+        else:
             bend[i] = -0.25 / (mu[i] * math.sqrt(mu[i]))

@@ -149,7 +149,7 @@ def basis_by_factor(
     q = room.store[: size * number].reshape(size, number)
     for j in range(size):  # which do nothing, where these are in this place already
         q[j] = columns[j]
-    largest, smallest = _basis_of(q, largest, smallest, room.gram, room.first, room.second, room.lower)
+    largest, smallest = _basis_of(q, largest, smallest, room)
     if largest < CONDITION * smallest:
         return Reason.VOUCHED, q, largest, smallest
     return (Reason.ILL_CONDITIONED if smallest > 0.0 else Reason.SINGULAR), q, largest, smallest
@@ -198,7 +198,7 @@ def scaled_basis_of_group(rows: Rows, g: int, room: Room) -> tuple[bool, FloatAr
     if not (np.isfinite(farthest) and cholesky(room.gram, room.first)):
         return False, q, np.inf
     largest, smallest = singular_values_of(room.gram, room.first, room.second)
-    largest, smallest = _basis_of(q, largest, smallest, room.gram, room.first, room.second, lower)
+    largest, smallest = _basis_of(q, largest, smallest, room)
     condition = largest / smallest
     for j in range(size):  # the first column, of which the others have their means, has but one number there
         for k in range(j + 1):
@@ -248,33 +248,22 @@ def implicit_constant(q: FloatArray, ones: FloatArray, smallest: float, frobeniu
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _basis_of(
-    q: FloatArray,
-    largest: float,
-    smallest: float,
-    gram: FloatArray,
-    first: FloatArray,
-    second: FloatArray,
-    lower: FloatArray,
-) -> tuple[float, float]:
+def _basis_of(q: FloatArray, largest: float, smallest: float, room: Room) -> tuple[float, float]:
     """Make columns orthonormal, to a few times 1e-13, up to a condition of about 1e7, by CholeskyQR2.
 
     Yamamoto et al. 2015 (Roundoff error analysis of the CholeskyQR2 algorithm), section 2. `q` becomes
-    ``L⁻¹ q``, `lower` becomes L; `first` is the factor of the products of the columns. `gram` and `second`
-    are written to.
+    ``L⁻¹ q``, `room.lower` becomes L; `room.first` is the factor of the products of the columns.
     """
-    _divide(q, first)
+    _divide(q, room.first)
     if largest < ONCE * smallest:
-        for i in range(lower.shape[0]):
-            for j in range(i + 1):
-                lower[i, j] = first[i, j]
+        room.lower[:] = room.first
         return largest, smallest
-    gram_of(q, None, gram)
-    if not cholesky(gram, second):
+    gram_of(q, None, room.gram)
+    if not cholesky(room.gram, room.second):
         return np.inf, 0.0
-    _divide(q, second)
-    product_of(first, second, lower)
-    return singular_values(lower, gram)
+    _divide(q, room.second)
+    product_of(room.first, room.second, room.lower)
+    return singular_values(room.lower, room.gram)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from shortloop.panel.report.content import Shown
-
 
 COLUMNS = 3
 HEIGHT = 1.4  # inches, of the frame of a panel

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shortloop.stages.stage import CollectingStage, Finished, Job, Outputs
+from shortloop.stages.stage import Arrays, CollectingStage, Finished, Job, Outputs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import numpy as np
-
     from shortloop.panel.diagnostics.page import Head
     from shortloop.panel.models.base import ModelSettings
     from shortloop.panel.stages.fitted_groups import FittedGroups
@@ -57,7 +53,7 @@ class Diagnostics(CollectingStage):
         fitted, group = self._found[self._pages[unit][0]]
         return content_of([*vars(self._head_of(unit)).values(), self._said(unit), *fitted.reads(group)])
 
-    def compute(self, unit: int) -> Mapping[str, np.ndarray]:
+    def compute(self, unit: int) -> Arrays:
         import numpy as np
 
         return {PAGE: np.frombuffer(self._page(unit).to_bytes(), np.uint8)}

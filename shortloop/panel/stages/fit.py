@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from shortloop.stages.stage import Finished, Job, Out, Outputs, Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import numpy as np
-
     from shortloop.panel.models.base import ModelSettings
 
 
@@ -66,7 +63,7 @@ class Fit(Stage):
         outs |= {name: Out((groups,), "f8", "groups", said) for name, said in FITS.items()}
         return outs | {name: Out((groups,), "i1", "groups", said) for name, said in CODES.items()}
 
-    def compute(self, unit: int) -> Mapping[str, np.ndarray | bytes]:
+    def compute(self, unit: int) -> Mapping[str, Any]:
         part = self._parts[unit]
         fits = self._fitter.fit(part.start, part.stop)
         found: dict[str, Any] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +12,7 @@ from shortloop.panel.equation import Equation
 from shortloop.panel.fit import Fitter
 from shortloop.panel.stages.panel_files import load_columns, load_keys
 from shortloop.panel.statistics import Status
-
-if TYPE_CHECKING:
-    from shortloop.stages.stage import Job
+from shortloop.stages.stage import Job
 
 
 class FittedGroups:

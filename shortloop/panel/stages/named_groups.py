@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import difflib
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from shortloop.stages.stage import Finished, Job, Outputs, Stage
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 NEAR = 3  # names that are shown for one that is not there
 FEW = 20_000  # up to so many groups, the nearest names are shown however far off
@@ -27,9 +23,8 @@ class NamedGroups(Stage):
 
     def finish(self, out: Outputs) -> Finished:
         from shortloop.base.errors import InputError
-        from shortloop.panel.stages.panel_files import load_keys
 
-        keys, by = load_keys(self.panel), self.panel.facts["by"]
+        keys, by = [tuple(key) for key in self.panel.facts["keys"]], self.panel.facts["by"]
         there, asked = set(keys), list(dict.fromkeys(map(tuple, self.groups)))
         unknown = [group for group in asked if group not in there]
         if unknown:

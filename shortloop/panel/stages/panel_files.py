@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shortloop.base.plain import Plain
+from shortloop.base.types import IntArray
 from shortloop.panel.column import Column
 from shortloop.panel.data import Panel
-from shortloop.stages.stage import File, Finished, Values
-
-if TYPE_CHECKING:
-    from shortloop.base.plain import Plain
-    from shortloop.base.types import IntArray
-    from shortloop.stages.stage import Job
+from shortloop.stages.stage import File, Finished, Job, Values
 
 
 def import_results(panel: Panel, file: File | None = None) -> Finished:

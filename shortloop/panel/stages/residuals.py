@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from shortloop.stages.stage import Finished, Job, Out, Outputs, Stage
+from shortloop.stages.stage import Arrays, Finished, Job, Out, Outputs, Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import numpy as np
-
     from shortloop.panel.models.base import ModelSettings
 
 
@@ -54,7 +50,7 @@ class Residuals(Stage):
         shape = (len(self._starts) - 1,)
         return {name: Out(shape, "f8", "groups", said) for name, said in SUMMARY.items()} if shape[0] else {}
 
-    def compute(self, unit: int) -> Mapping[str, np.ndarray]:
+    def compute(self, unit: int) -> Arrays:
         import numpy as np
 
         from shortloop.panel.diagnostics.residuals import SUMMARY, summary_of

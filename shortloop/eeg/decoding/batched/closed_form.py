@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cache, partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -20,15 +20,11 @@ def warm_up() -> None:
     """Nothing is compiled."""
 
 
-class ClosedForm(Protocol):
-    """An estimator with a closed form: its key holds its own solver and no other."""
+def train_machines(x: FloatArray, labellings: Labellings, estimator: Any) -> Iterator[Machines]:
+    """Train every fold of one bin (trials, features) on each of many label vectors.
 
-    def solver(self, n_classes: int) -> tuple[Callable[..., Any], int]:
-        """Solver of many labellings, for weights and constants of so many machines."""
-
-
-def train_machines(x: FloatArray, labellings: Labellings, estimator: ClosedForm) -> Iterator[Machines]:
-    """Train every fold of one bin (trials, features) on each of many label vectors."""
+    The estimator has a method `solver`, so that its key holds its own solver and no other.
+    """
     if (labellings.train_counts == 0).any():
         raise InputError(
             "this classifier needs training trials of every class in every fold",

@@ -35,9 +35,7 @@ class ClassifierSettings(EstimatorSettings):
 
     @property
     def is_linear(self) -> bool:
-        from sklearn.linear_model._base import LinearClassifierMixin
-
-        return isinstance(self.make(), LinearClassifierMixin)
+        return _is_linear(self.make())
 
     @property
     def gives_odds(self) -> bool:
@@ -70,8 +68,7 @@ class ClassifierSettings(EstimatorSettings):
             )
 
     def warm_up(self) -> None:
-        self._made()
-        from sklearn.linear_model._base import LinearClassifierMixin  # noqa: F401, as `fit` does
+        _is_linear(self._made())
 
     def _made(self) -> Any:
         """The classifier, its random state fixed: the same study gives the same bits.
@@ -85,7 +82,6 @@ class ClassifierSettings(EstimatorSettings):
 
     def fit(self, x: FloatArray, labels: IntArray, *, balanced: bool = False) -> Fitted:
         import numpy as np
-        from sklearn.linear_model._base import LinearClassifierMixin
 
         from shortloop.eeg.decoding.models import Fitted
 
@@ -103,10 +99,16 @@ class ClassifierSettings(EstimatorSettings):
                 found=f"{self.called()} ({error})",
                 hint="correct its parameters, or choose another",
             ) from error
-        if not isinstance(estimator, LinearClassifierMixin):
+        if not _is_linear(estimator):
             return Fitted(None, None, estimator=estimator)
         weights, intercepts = np.atleast_2d(estimator.coef_), np.atleast_1d(estimator.intercept_)
         intercepts = np.broadcast_to(intercepts, len(weights))
         if len(weights) == 1:  # two classes, one decision
             weights, intercepts = np.vstack([-weights, weights]), np.r_[-intercepts, intercepts]
         return Fitted(weights, intercepts)
+
+
+def _is_linear(classifier: Any) -> bool:
+    from sklearn.linear_model._base import LinearClassifierMixin
+
+    return isinstance(classifier, LinearClassifierMixin)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import Field
@@ -40,13 +39,52 @@ class SklearnSettings(ClassifierSettings):
         return f"{self.path}{library}, with {rest}"
 
     def make(self) -> Any:
-        made = self._created()
-        with _own_code("the estimator cannot be inspected", self.path):
-            from sklearn.base import is_classifier
+        try:
+            made = self._created()
+            self._set_parameters(made)
+        except (InputError, OSError, MemoryError):
+            raise
+        except (Exception, SystemExit) as error:  # of a user's own code
+            raise TransientError(
+                "the estimator cannot be created",
+                field="estimator.path",
+                file=place_of(error),
+                found=f"{self.path} ({type(error).__name__}: {error})",
+                hint="correct it and run again",
+            ) from error
+        return made
 
-            if not (hasattr(made, "get_params") and is_classifier(made)):
-                raise _wrong_path("the estimator is not a classifier", self.path)
-            known = made.get_params(deep=True)  # and those of its parts
+    def _created(self) -> Any:
+        from sklearn.base import is_classifier
+
+        module, _, name = self.path.rpartition(".")
+        try:
+            found = getattr(importlib.import_module(module), name, None)
+        except ModuleNotFoundError as error:
+            if f"{module}.".startswith(f"{error.name}."):
+                raise self._wrong_path(str(error)) from None
+            raise
+        if found is None:
+            raise self._wrong_path(f"{module} has no {name}")
+        try:
+            made = found()
+        except TypeError as error:
+            raise self._wrong_path(str(error)) from None
+        if not (hasattr(made, "get_params") and is_classifier(made)):
+            raise self._wrong_path("it is none")
+        return made
+
+    def _wrong_path(self, why: str) -> InputError:
+        return InputError(
+            "the estimator is not a classifier that can be created",
+            field="estimator.path",
+            found=f"{self.path} ({why})",
+            expected="the import path of a scikit-learn classifier",
+            hint="for example sklearn.naive_bayes.GaussianNB",
+        )
+
+    def _set_parameters(self, made: Any) -> None:
+        known = made.get_params(deep=True)  # and those of its parts
         if unknown := sorted(set(self.params) - set(known)):
             raise InputError(
                 "the estimator has no such parameter",
@@ -55,67 +93,20 @@ class SklearnSettings(ClassifierSettings):
                 expected=", ".join(sorted(made.get_params(deep=False))) or "none",
                 hint="correct the name, or remove it",
             )
-        with _own_code("the estimator does not take its parameters", self.path):
-            try:
-                made.set_params(**self.params)
-                if hasattr(made, "_parameter_constraints"):  # which a class of one's own need not have
-                    made._validate_params()  # noqa: SLF001  nothing public checks parameters before `fit`
-            except ValueError as error:
-                raise InputError(
-                    "the estimator does not take this value",
-                    field="estimator.params",
-                    found=str(error),
-                    hint="correct the value, or remove it for the estimator's default",
-                ) from None
-        return made
-
-    def _created(self) -> Any:
-        module, _, name = self.path.rpartition(".")
-        problem = "the estimator cannot be created"
-        with _own_code("the module of the estimator cannot be imported", self.path):
-            try:
-                found = getattr(importlib.import_module(module), name, None)
-            except ModuleNotFoundError as error:
-                if f"{module}.".startswith(f"{error.name}."):
-                    raise _wrong_path(problem, f"{self.path} ({error})") from None
-                raise
-        if found is None:
-            raise _wrong_path(problem, f"{self.path} ({module} has no {name})")
-        with _own_code(problem, self.path):
-            try:
-                return found()
-            except TypeError as error:
-                raise _wrong_path(problem, f"{self.path} ({error})") from None
+        try:
+            made.set_params(**self.params)
+            if hasattr(made, "_parameter_constraints"):  # which a class of one's own need not have
+                made._validate_params()  # noqa: SLF001  nothing public checks parameters before `fit`
+        except ValueError as error:
+            raise InputError(
+                "the estimator does not take this value",
+                field="estimator.params",
+                found=str(error),
+                hint="correct the value, or remove it for the estimator's default",
+            ) from None
 
     def called(self) -> str:
         return self.path
 
     def _is_of_sklearn(self) -> bool:
         return self.path.startswith("sklearn.")
-
-
-@contextmanager
-def _own_code(problem: str, path: str) -> Iterator[None]:
-    """Translate errors of a user's own code, but not those of the machine."""
-    try:
-        yield
-    except (InputError, OSError, MemoryError):
-        raise
-    except (Exception, SystemExit) as error:
-        raise TransientError(
-            problem,
-            field="estimator.path",
-            file=place_of(error),
-            found=f"{path} ({type(error).__name__}: {error})",
-            hint="correct it and run again",
-        ) from error
-
-
-def _wrong_path(problem: str, found: str) -> InputError:
-    return InputError(
-        problem,
-        field="estimator.path",
-        found=found,
-        expected="the import path of a scikit-learn classifier",
-        hint="for example sklearn.naive_bayes.GaussianNB",
-    )

@@ -69,8 +69,7 @@ def scores_of_drawn(
     right: FloatArray = np.full(voters.shape, 1 / evidence.shape[2])  # share of correct votes; a guess
     np.divide(mine, voters, out=right, where=voters > 0)
     if score == "accuracy":
-        shares: FloatArray = 100 * (times @ right.T) / times.sum(axis=1, keepdims=True)
-        return shares
+        return np.asarray(100 * (times @ right.T) / times.sum(axis=1, keepdims=True))
     recall = [
         times[:, member] @ right[:, member].T / times[:, member].sum(axis=1, keepdims=True)
         for member in (labels == label for label in np.unique(labels))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,8 +14,7 @@ from shortloop.eeg.score import Score
 
 def cross_validated_votes(predicted: IntArray, n_classes: int) -> IntArray:
     """Convert predictions of held-out trials (bins, trials), −1: none, to votes (bins, trials, classes)."""
-    votes: IntArray = (predicted[..., np.newaxis] == np.arange(n_classes)).astype(np.uint8)
-    return votes
+    return np.asarray((predicted[..., np.newaxis] == np.arange(n_classes)).astype(np.uint8))
 
 
 def held_out_evidence(score: Score, models: Mapping[str, np.ndarray], n_classes: int) -> IntArray:
@@ -24,6 +24,14 @@ def held_out_evidence(score: Score, models: Mapping[str, np.ndarray], n_classes:
     return cross_validated_votes(models["predicted"], n_classes)
 
 
+class Known(NamedTuple):
+    """What is known of the predictions in one kind of map."""
+
+    evidence: IntArray  # votes, or ranks for ``"auc"``, (*cells, trials, classes)
+    labels: IntArray  # (trials,), true classes
+    groups: IntArray | None  # (trials,), of trials by their classifier
+
+
 def evidence_of_maps(
     score: Score,
     models: Mapping[str, np.ndarray],
@@ -31,15 +39,13 @@ def evidence_of_maps(
     n_classes: int,
     *,
     within: bool,
-) -> dict[str, tuple[IntArray, IntArray, IntArray | None]]:
-    """Votes or ranks, true classes, and groups of trials by classifier, for ``"curve"`` and ``"plane"``."""
+) -> dict[str, Known]:
+    """Collect what scores of the ``"curve"``, and of a ``"plane"`` if there is one, are computed from."""
     folds = np.asarray(models["folds"])
-    known = held_out_evidence(score, models, n_classes)
-    found: dict[str, tuple[IntArray, IntArray, IntArray | None]] = {}
-    found["curve"] = known, np.asarray(models["labels"]), folds
+    found = {"curve": Known(held_out_evidence(score, models, n_classes), np.asarray(models["labels"]), folds)}
     if applied is not None:
         known = np.asarray(applied["ranks" if score == "auc" else "votes"])
-        found["plane"] = known, np.asarray(applied["labels"]), folds if within else None
+        found["plane"] = Known(known, np.asarray(applied["labels"]), folds if within else None)
     return found
 
 
@@ -88,8 +94,7 @@ def chance_level(score: Score, labels: IntArray, n_classes: int) -> float | None
 def confusions(votes: IntArray, labels: IntArray, n_folds: int = 1) -> FloatArray:
     r"""Sum votes (\*cells, trials, classes) to confusion matrices (\*cells, true class, predicted class)."""
     truth = (labels == np.arange(votes.shape[-1])[:, np.newaxis]).astype(np.float64)
-    summed: FloatArray = np.matmul(truth, votes.astype(np.float64)) / n_folds
-    return summed
+    return np.asarray(np.matmul(truth, votes.astype(np.float64)) / n_folds)
 
 
 def recall_scores(votes: IntArray, labels: IntArray) -> FloatArray:
@@ -119,8 +124,7 @@ def accuracy_scores(votes: IntArray, labels: IntArray) -> FloatArray:
     tallies = list(_tallies(votes, labels))
     right = np.sum([each for each, _ in tallies], axis=0)
     possible = np.sum([each for _, each in tallies], axis=0)
-    percent: FloatArray = (100 * (right / possible)).reshape(len(labels), *votes.shape[:-2])
-    return percent
+    return np.asarray((100 * (right / possible)).reshape(len(labels), *votes.shape[:-2]))
 
 
 def _tallies(votes: IntArray, labels: IntArray) -> Iterator[tuple[FloatArray, FloatArray]]:

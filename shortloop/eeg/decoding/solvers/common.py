@@ -26,8 +26,7 @@ def dummy_codes(labels: IntArray, n_classes: int) -> FloatArray:
     labels: int, (labellings, trials)
     """
     classes = np.arange(1, n_classes, dtype=labels.dtype)
-    dummies: FloatArray = (labels.T[:, np.newaxis, :] == classes[:, np.newaxis]).astype(np.float64)
-    return dummies
+    return np.asarray((labels.T[:, np.newaxis, :] == classes[:, np.newaxis]).astype(np.float64))
 
 
 @dataclass(frozen=True)

@@ -197,8 +197,7 @@ def _products(a: FloatArray, b: FloatArray, weights: FloatArray) -> FloatArray:
 
 def _determinant(matrices: FloatArray) -> FloatArray:
     if len(matrices) == 1:
-        matrix: FloatArray = matrices[0, 0]
-        return matrix
+        return np.asarray(matrices[0, 0])
     return np.asarray(np.linalg.det(matrices.transpose(2, 0, 1)))
 
 

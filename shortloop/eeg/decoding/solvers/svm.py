@@ -187,7 +187,7 @@ def _in_lines(gram: FloatArray, rows: IntArray, dtype: type) -> FloatArray:
 
 
 @numba.njit(cache=True)
-def _copy_some(gram, rows, lines):  # type: ignore[no-untyped-def]
+def _copy_some(gram, rows, lines):
     for a in range(len(rows)):
         for b in range(len(rows)):
             lines[a, b] = gram[rows[a], rows[b]]
@@ -195,7 +195,7 @@ def _copy_some(gram, rows, lines):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _grid_accuracy(gram, sign, grid, shares, tol, inner, labels):  # type: ignore[no-untyped-def]
+def _grid_accuracy(gram, sign, grid, shares, tol, inner, labels):
     """Accuracy (grid, inner folds) on inner folds, C by C from the smallest; `shares` (inner folds, problems,
     trials) of it are bounds."""
     accuracy = np.zeros((len(grid), len(shares)))
@@ -215,7 +215,7 @@ def _grid_accuracy(gram, sign, grid, shares, tol, inner, labels):  # type: ignor
 
 
 @numba.njit(cache=True)
-def _follow(gram, sign, path, shares, tol):  # type: ignore[no-untyped-def]
+def _follow(gram, sign, path, shares, tol):
     """Signed dual coefficients for the last C of a path."""
     rows = np.arange(len(gram)).astype(np.uint64)
     by = _steps(gram)
@@ -227,7 +227,7 @@ def _follow(gram, sign, path, shares, tol):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _steps(gram):  # type: ignore[no-untyped-def]
+def _steps(gram):
     """Step size of each coordinate: its gradient is multiplied by this."""
     by = np.empty(len(gram), dtype=gram.dtype)
     for i in range(len(gram)):
@@ -236,7 +236,7 @@ def _steps(gram):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _winner(decision, i):  # type: ignore[no-untyped-def]
+def _winner(decision, i):
     if len(decision) == 1:
         return 1 if decision[0, i] > 0 else 0
     best = 0
@@ -247,7 +247,7 @@ def _winner(decision, i):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, fastmath={"contract"})
-def _descend(gram, by, sign, rows, bounds, tol, dual, decision):  # type: ignore[no-untyped-def]  # noqa: C901  compiled: a call costs
+def _descend(gram, by, sign, rows, bounds, tol, dual, decision):  # noqa: C901  compiled: a call costs
     """Coordinate descent over `rows`, from where `dual` stands; `decision` follows for all trials.
 
     Coordinates that rest at a bound are left alone, and all are looked at again before the end. `decision`
@@ -332,7 +332,7 @@ def _descend(gram, by, sign, rows, bounds, tol, dual, decision):  # type: ignore
 
 
 @numba.njit(cache=True, fastmath={"contract"})
-def _catch_up(decision, gram, a, b, c, d, step_a, step_b, step_c, step_d):  # type: ignore[no-untyped-def]
+def _catch_up(decision, gram, a, b, c, d, step_a, step_b, step_c, step_d):
     for j in range(gram.shape[1]):
         value = decision[j]
         value += step_a * gram[a, j]
@@ -343,7 +343,7 @@ def _catch_up(decision, gram, a, b, c, d, step_a, step_b, step_c, step_d):  # ty
 
 
 @numba.njit(cache=True)
-def _scale_rows(rows, at, held_out, mean, by, own_mean, own_by, scaled):  # type: ignore[no-untyped-def]
+def _scale_rows(rows, at, held_out, mean, by, own_mean, own_by, scaled):
     """Fill `scaled` (kept features, trials), held-out trials by moments of their own."""
     for j in range(len(at)):
         row = at[j]

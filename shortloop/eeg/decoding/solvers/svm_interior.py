@@ -46,7 +46,7 @@ def solve_interior(x: FloatArray, sign: FloatArray, C: float, tol: float) -> Flo
 
 
 @numba.njit(cache=True)
-def _products(x):  # type: ignore[no-untyped-def]
+def _products(x):
     """Products of each pair of features, (pairs, trials): lower triangle, row by row."""
     n, r = x.shape
     products = np.empty((r * (r + 1) // 2, n))
@@ -60,7 +60,7 @@ def _products(x):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath={"contract"})
-def _solve(x, products, sign, C, gap, weights):  # type: ignore[no-untyped-def]
+def _solve(x, products, sign, C, gap, weights):
     """Weights of `LANES` problems. Dual variables a have multipliers s of a ≥ 0 and t of a ≤ C.
 
     A trial that is left out has no part in the weights; its own a goes to C, and harms nothing."""
@@ -109,7 +109,7 @@ def _solve(x, products, sign, C, gap, weights):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath={"contract"})
-def _start(sign, margin, s, t):  # type: ignore[no-untyped-def]
+def _start(sign, margin, s, t):
     for i in range(len(sign)):
         for lane in range(LANES):
             gradient = sign[i, lane] * margin[i, lane] - 1.0
@@ -118,9 +118,7 @@ def _start(sign, margin, s, t):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath={"contract"})
-def _linearize(  # type: ignore[no-untyped-def]
-    sign, C, a, s, t, margin, by_a, by_rest, inverse, weighted, slope, side, mean
-):
+def _linearize(sign, C, a, s, t, margin, by_a, by_rest, inverse, weighted, slope, side, mean):
     for lane in range(LANES):
         mean[lane] = 0.0
     for i in range(len(sign)):
@@ -138,9 +136,7 @@ def _linearize(  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath={"contract"})
-def _predict(  # type: ignore[no-untyped-def]
-    sign, C, a, s, t, by_a, by_rest, inverse, slope, side, move, mean, target
-):
+def _predict(sign, C, a, s, t, by_a, by_rest, inverse, slope, side, move, mean, target):
     """The step straight to the optimum, and by how far it gets what the next one is to aim at."""
     n = len(sign)
     limit, reached = np.ones(LANES), np.zeros(LANES)
@@ -165,9 +161,7 @@ def _predict(  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath={"contract"})
-def _correct(  # type: ignore[no-untyped-def]
-    sign, s, t, by_a, by_rest, inverse, slope, move, target, to_s, to_t, side
-):
+def _correct(sign, s, t, by_a, by_rest, inverse, slope, move, target, to_s, to_t, side):
     for i in range(len(sign)):
         for lane in range(LANES):
             d = move[i, lane]
@@ -180,9 +174,7 @@ def _correct(  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath={"contract"})
-def _move(  # type: ignore[no-untyped-def]
-    sign, a, s, t, by_a, by_rest, inverse, slope, to_s, to_t, side, live, step
-):
+def _move(sign, a, s, t, by_a, by_rest, inverse, slope, to_s, to_t, side, live, step):
     limit = np.full(LANES, TO_BOUND)
     for i in range(len(sign)):
         for lane in range(LANES):
@@ -203,7 +195,7 @@ def _move(  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath={"contract"})
-def _factorize(system, r):  # type: ignore[no-untyped-def]
+def _factorize(system, r):
     """Cholesky factors of 1 plus each lane's matrix, in place; the inverse of the diagonal on it."""
     total = np.empty(LANES)
     for i in range(r):
@@ -233,7 +225,7 @@ def _factorize(system, r):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath={"contract"})
-def _substitute(system, v):  # type: ignore[no-untyped-def]
+def _substitute(system, v):
     for i in range(len(v)):
         own = i * (i + 1) // 2
         for k in range(i):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from shortloop.report.style import BLACK, BLUE, GREY, VERMILION, new_figure
+from benchmarks.loop_tables import noted_figure
+from shortloop.report.style import BLACK, BLUE, GREY, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +40,7 @@ AGAIN = {
 def draw_cluster(content: dict[str, Any], note: str) -> Figure:
     """Draw what was simulated."""
     about = "Upper: with usual machines and links; shaded: down to computing alone. "
-    figure = new_figure(6.8, "More and more machines of 4 cores, simulated", about + note)
+    figure = noted_figure(6.8, "More and more machines of 4 cores, simulated", about + note)
     upper, lower = figure.subplots(2, 1)
     _thesis(upper, content["thesis"])
     _messages(lower, content)

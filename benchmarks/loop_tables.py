@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from math import log2
 from typing import TYPE_CHECKING, Any
@@ -158,12 +159,20 @@ def _processor(case: dict[str, Any], sides: Sequence[str]) -> str:
     return NONE if None in spent or not spent[0] else f"{number(spent[1] / spent[0])}×"
 
 
+def noted_figure(height: float, title: str, note: str) -> Figure:
+    """A figure with a title, and with a note below."""
+    lines = textwrap.wrap(note, 102)
+    figure = new_figure(height + 0.18 * len(lines), title)
+    figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=9, color="#333333")
+    return figure
+
+
 def draw_loop(content: dict[str, Any], note: str) -> Figure:
     """Draw seconds of each case, and ratios if two commits were compared."""
     cases, sides = content["cases"], content["sides"]
     both = len(sides) == 2
     title = f"The loop at {sides[-1]}" + (f", against {sides[0]}" if both else "")
-    figure = new_figure(1.6 + 0.25 * len(cases), title, note)
+    figure = noted_figure(1.6 + 0.25 * len(cases), title, note)
     ratios = [1.25, 1] if both else [1]
     panels = figure.subplots(1, len(ratios), sharey=True, squeeze=False, width_ratios=ratios)[0]
     _draw_seconds(panels[0], cases, sides)

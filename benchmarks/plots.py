@@ -12,10 +12,10 @@ from benchmarks.chains_project import CASES
 from benchmarks.cluster_plot import draw_cluster
 from benchmarks.engines_decode import WORKS
 from benchmarks.engines_speedup import SYSTEMS as ENGINES
-from benchmarks.loop_tables import draw_loop
+from benchmarks.loop_tables import draw_loop, noted_figure
 from benchmarks.panel_general import SYSTEMS
 from benchmarks.write import number, read_part
-from shortloop.report.style import BLACK, BLUE, GREY, VERMILION, new_figure, save, styled
+from shortloop.report.style import BLACK, BLUE, GREY, VERMILION, save, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,7 +73,7 @@ def _general(content: dict[str, Any], note: str) -> Figure:
 
 
 def _bars(title: str, note: str, bars: list[tuple[str, Any, Any, bool]]) -> Figure:
-    figure = new_figure(0.6 + 0.36 * len(bars), title, note)
+    figure = noted_figure(0.6 + 0.36 * len(bars), title, note)
     axes = figure.subplots()
     for row, (_, seconds, over, own) in enumerate(reversed(bars)):
         axes.barh(row, seconds["median"], 0.62, color=BLUE if own else GREY)
@@ -92,7 +92,7 @@ def _bars(title: str, note: str, bars: list[tuple[str, Any, Any, bool]]) -> Figu
 def _chains(content: dict[str, Any], note: str) -> Figure:
     """Draw what was measured."""
     tools = list(next(iter(content["sizes"].values())))
-    figure = new_figure(2.0 + 0.28 * len(tools), "Chains of toy jobs", note)
+    figure = noted_figure(2.0 + 0.28 * len(tools), "Chains of toy jobs", note)
     panels = figure.subplots(1, len(CASES), sharex=True, sharey=True)
     for axes, case in zip(panels, CASES):
         for colour, (size, found) in zip((GREY, BLUE, VERMILION), content["sizes"].items()):
@@ -126,7 +126,7 @@ def _engines(content: dict[str, Any], note: str) -> Figure:
         "regression of scikit-learn's. Whole jobs, over the same job on one slice; bars: 95 % intervals over "
         "runs. "
     )
-    figure = new_figure(2.9, "Speed-up over workers, on each engine", about + note)
+    figure = noted_figure(2.9, "Speed-up over workers, on each engine", about + note)
     panels = figure.subplots(1, len(WORKS), sharey=True)
     for axes, (work, title) in zip(panels, WORKS.items()):
         _speedup(axes, speedup["works"][work], speedup["ladder"])
@@ -163,7 +163,7 @@ def _ladder(content: dict[str, Any], note: str) -> Figure:
     """Seconds of each step, and its factor over the one before."""
     steps = content["steps"]
     title = f"Least squares in {content['groups']:,} groups of {content['rows']} rows"
-    figure = new_figure(1.2 + 0.42 * len(steps), title, note)
+    figure = noted_figure(1.2 + 0.42 * len(steps), title, note)
     axes = figure.subplots()
     place = np.arange(len(steps))[::-1]
     for row, step in zip(place, steps.values(), strict=True):
@@ -188,7 +188,7 @@ def _ladder(content: dict[str, Any], note: str) -> Figure:
 def _level(content: dict[str, Any], note: str) -> Figure:
     """Shares of studies of noise that are significant."""
     levels = content["levels"]
-    figure = new_figure(1.4 + 0.36 * len(levels), f"{content['studies']:,} studies of pure noise", note)
+    figure = noted_figure(1.4 + 0.36 * len(levels), f"{content['studies']:,} studies of pure noise", note)
     axes = figure.subplots()
     rows = np.arange(len(levels))[::-1]
     for shift, colour, statistic in ((0.12, BLUE, "maximum"), (-0.12, VERMILION, "clusters")):
@@ -207,7 +207,7 @@ def _level(content: dict[str, Any], note: str) -> Figure:
 def _panel(content: dict[str, Any], note: str) -> Figure:
     """How many times as long the other ways take."""
     sizes = content["sizes"]
-    figure = new_figure(1.2 + 1.5 * len(sizes), "Least squares in every group, one core", note)
+    figure = noted_figure(1.2 + 1.5 * len(sizes), "Least squares in every group, one core", note)
     for ax, (name, found) in zip(
         figure.subplots(len(sizes), 1, squeeze=False)[:, 0], sizes.items(), strict=True
     ):

@@ -15,7 +15,7 @@ from shortloop.frames.pipeline import (
     modin_environment,
     run_frames,
 )
-from shortloop.frames.work import COLUMN, EXAX, LIBRARIES, MODIN, TRAP, TRAP_NAME, rows_that_fit
+from shortloop.frames.work import COLUMN, EVERY, EXAX, MODIN, ONE_CORE, TRAP_NAME, rows_that_fit
 from shortloop.plan.pipeline import Built
 from shortloop.store.setup import slices_configured
 
@@ -73,7 +73,7 @@ def make_table(run: FramesRun) -> Built:
 
 def measure(run: FramesRun, name: str, transformation: str, asked: dict[str, Any]) -> Built:
     """One library and transformation: exax reads a dataset of the table, all others its files."""
-    library = LIBRARIES.get(name, TRAP)
+    library = EVERY[name]
     environment, versions = modin_environment(run) if name == MODIN else (None, {})
     workers = run.study.timing.workers or slices_configured()
     if name == EXAX:
@@ -85,7 +85,7 @@ def measure(run: FramesRun, name: str, transformation: str, asked: dict[str, Any
         transformation=transformation,
         runner=library.runner,
         needs=library.needs,
-        workers=workers if library.is_parallel else 1,
+        workers=1 if library.cores == ONE_CORE else workers,
         environment=environment,
         versions=versions,
         **asked,

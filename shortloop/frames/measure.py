@@ -17,7 +17,7 @@ import time
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -46,7 +46,6 @@ MOST = 25  # repeats
 LEAST = 0.3  # s, below which shares of time say nothing: clocks tick hundredths
 SAMPLED = 0.3  # s that work takes, at least, while memory is sampled
 TICK = os.sysconf("SC_CLK_TCK")
-IDLE = (3, 4)  # of the numbers of a processor in /proc/stat: idle, and waiting for a disk
 OWN = ("Pss_Anon", "Pss_Shmem")
 """Memory of a process, and its part of what it shares; pages of files belong to the system."""
 
@@ -60,9 +59,6 @@ class Measured:
     peak: int | None = None  # most memory, bytes, of a further repeat that is not timed
     failed: str = ""  # why there is no result
     result: FloatArray | Aggregates | None = None  # the new column, (rows,), or aggregates
-
-    def sample(self, pid: int) -> None:
-        self.peak = max(filter(None, (self.peak, memory(pid))), default=None)
 
 
 def measure(
@@ -103,12 +99,12 @@ def measure(
 
 def facts_of(measured: Measured, truth: Result, workers: int) -> dict[str, Plain]:
     """Facts of a job that measures: whether the library was right, and its times."""
-    checked, result, facts = Checked(), measured.result, asdict(replace(measured, result=None))
+    checked, result = Checked(), measured.result
     if isinstance(result, Aggregates):
         checked = check_aggregates(result, Aggregates(truth.arrays["counts"], truth.arrays["sums"]))
     elif result is not None:
         checked = check_random(result, np.asarray(truth.arrays["x"]))
-    del facts["result"]
+    facts = {name: value for name, value in vars(measured).items() if name != "result"}
     return {"workers": workers, **checked._asdict(), **facts}
 
 
@@ -134,23 +130,17 @@ def _listen(child: subprocess.Popen[bytes], receiver: Connection, limit: float) 
     measured, sampling, until = Measured(), False, time.monotonic() + limit
     try:
         while (left := until - time.monotonic()) > 0:
+            if sampling:
+                measured.peak = max(filter(None, (measured.peak, memory(child.pid))), default=None)
             if receiver.poll(min(left, SAMPLE_EVERY if sampling else POLL_EVERY)):
                 message = receiver.recv()
                 if isinstance(message, Measured):
-                    measured, sampling = message, True
-                elif message is None:  # it was sampled for long enough, but may have been too quick
-                    measured.sample(child.pid)
-                    sampling = False
-                elif isinstance(message, str):
-                    measured.failed = ENDED
-                    return measured
-                else:
-                    measured.result = message
-                    return measured
+                    measured = message
+                elif message is not None:
+                    return replace(measured, **{"failed" if isinstance(message, str) else "result": message})
+                sampling = message is not None
             elif child.poll() is not None:  # its forks may hold the pipe
                 raise EOFError
-            if sampling:
-                measured.sample(child.pid)
         measured.failed = f"took longer than {limit:g} s"
     except (EOFError, ConnectionResetError):
         with suppress(subprocess.TimeoutExpired):
@@ -250,17 +240,13 @@ def cpu_seconds(pid: int) -> float:
 
 
 def busy_seconds() -> float | None:
-    """Busy time since boot of the processors that this process may use, for all processes."""
+    """Time since boot that this process's processors were neither idle nor waiting for a disk."""
     mine = {f"cpu{number}" for number in os.sched_getaffinity(0)}
-    found = 0
-    try:
-        for line in Path("/proc/stat").read_text(encoding="ascii").splitlines():
-            name, *ticks = line.split()
-            if name in mine:
-                found += sum(int(each) for number, each in enumerate(ticks[:8]) if number not in IDLE)
-    except (OSError, ValueError):
-        return None
-    return found / TICK if found else None
+    with suppress(OSError, ValueError):
+        lines = map(str.split, Path("/proc/stat").read_text(encoding="ascii").splitlines())
+        ticks = [int(each) for name, *every in lines if name in mine for each in every[:3] + every[5:8]]
+        return sum(ticks) / TICK or None
+    return None
 
 
 def _stat(pid: int) -> list[str]:

@@ -59,8 +59,10 @@ def collect(
     lines += [line_of(name, what, LEFT_OUT, out[name]) for name in out for what in frames["transformations"]]
     every = {each.job: each for result in measured for each in upstream(result)}.values()
     versions = {name: text for each in every for name, text in each.record["versions"].items()}
-    variants = ((each.options.get("library", ""), each.options.get("transformation", "")) for each in every)
-    sources = tuple(source_of(each, " ".join(map(str, of)).strip()) for each, of in zip(every, variants))
+    variants = (
+        f"{each.options.get('library', '')} {each.options.get('transformation', '')}" for each in every
+    )
+    sources = tuple(source_of(each, of.strip()) for each, of in zip(every, variants))
     rows = sum(table.facts["rows"])
     return Content(frames, machine, rows, table_of(lines, rows), versions, sources)
 
@@ -74,7 +76,7 @@ def line_of(
         "transformation": transformation,
         "library": name,
         "version": version,
-        "how": library.how[transformation],
+        "how": library.how,
         "cores": library.cores,
         "workers": facts.get("workers", 0),
         "status": status,
@@ -165,7 +167,7 @@ def limits(content: Content) -> list[str]:
             f"machine is idle: `shortloop run frames --force frames_run`."
         )
     if TRAP_NAME in {*table.loc[table["status"] == RIGHT, "library"]}:
-        sentences.append("The known mistake was not found: that takes two files and two workers.")
+        sentences.append("The known mistake was not found: that takes two files.")
     return sentences
 
 
@@ -225,9 +227,8 @@ def _or_dash(number: float, text: str) -> str:
 
 def _span(seconds: float) -> str:
     """A time with three digits and its unit; a dash if missing."""
-    for least, unit, scale in ((99.5, "s", 0), (9.95, "s", 1), (0.995, "s", 2)):
-        if seconds >= least:
-            return f"{seconds:.{scale}f} {unit}"
+    if seconds >= 0.995:
+        return f"{seconds:.{2 - (seconds >= 9.95) - (seconds >= 99.5)}f} s"
     return _or_dash(seconds, f"{1000 * seconds:.{0 if seconds >= 0.0995 else 1}f} ms")
 
 
@@ -291,7 +292,7 @@ def _line_of_job(result: Result) -> dict[str, Any]:
         FAILED if facts["failed"] else WRONG if facts["wrong"] else RIGHT,
         facts["failed"] or facts["wrong"],
         f"{shown} {there[shown]}" if shown in there else "",
-        **{each: value for each, value in facts.items() if each not in ("failed", "wrong")},
+        **facts,
         when=f"{result.made:%Y-%m-%d %H:%M}",
         job=result.job,
     )

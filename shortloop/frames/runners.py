@@ -27,8 +27,8 @@ from shortloop.frames.work import ADDED, APPLY, COLUMN, COUNT, GROUPS, KEY, NEW,
 Columns = Mapping[str, Any]
 Run = Callable[[str, Sequence[int]], Columns]
 BACKENDS = {"joblib-threads": "threading", "joblib-processes": "loky"}
-BARRIER_TIMEOUT = 60.0  # s
-_shared: Any = None  # by forks: their barrier, or the dataset that they read
+_load: Callable[[str], Any] = import_module
+_shared: Any = None  # the dataset that forks read
 
 
 @contextmanager
@@ -60,21 +60,11 @@ def joblib(work: Work) -> Iterator[Run]:
 
 @contextmanager
 def fork_trap(work: Work) -> Iterator[Run]:
-    """Known mistake: two or more forks with copies of NumPy's global state."""
+    """Known mistake: forks with copies of NumPy's global state, a new one for each file."""
     _one_thread()
     np.random.seed(work.seed)  # noqa: NPY002  the mistake
-    forks = multiprocessing.get_context("fork")
-
-    def run(what: str, parts: Sequence[int]) -> Columns:
-        # Each worker has its share: else it is chance whether there is work for all.
-        workers = min(work.workers, len(parts))
-        shares = [parts[worker::workers] for worker in range(workers)]
-        with forks.Pool(workers, _share, (forks.Barrier(workers),)) as made:
-            done = made.map(partial(_of_share, work), shares, chunksize=1)
-        found = {part: each for share, given in zip(shares, done) for part, each in zip(share, given)}
-        return _joined([found[part] for part in parts], what)
-
-    yield run
+    with multiprocessing.get_context("fork").Pool(work.workers, maxtasksperchild=1) as forks:
+        yield lambda what, parts: _joined(forks.map(partial(_of_fork, work), parts, chunksize=1), what)
 
 
 @contextmanager
@@ -170,7 +160,7 @@ def duckdb(work: Work) -> Iterator[Run]:
 
 
 @contextmanager
-def numba(work: Work) -> Iterator[Run]:  # noqa: C901  the functions that it compiles and runs
+def numba(work: Work) -> Iterator[Run]:
     """numba: compiled code in threads, each of which takes the next file."""
     nb, pq = _load("numba"), _load("pyarrow.parquet")
     _load("pyarrow").set_cpu_count(1)  # threads share the work already
@@ -199,21 +189,18 @@ def numba(work: Work) -> Iterator[Run]:  # noqa: C901  the functions that it com
         of_rows(x, work.generator(part), made)
         return made
 
-    def grouped(part: int) -> tuple[np.ndarray, np.ndarray]:
+    def grouped(part: int) -> np.ndarray:
         keys, *columns = read(part, [KEY, *work.columns])
-        sums = np.zeros((len(columns), work.groups))
-        for column, each in zip(columns, sums):
+        sums = np.zeros((1 + len(columns), work.groups))
+        for column, each in zip([np.ones(len(keys)), *columns], sums):
             add(keys, column, each)
-        return np.bincount(keys, minlength=work.groups), sums
+        return sums
 
     def run(what: str, parts: Sequence[int]) -> Columns:
         if what != GROUPS:
             return {NEW: np.concatenate([*threads.map(new, parts)])}
-        counts, sums = np.zeros(work.groups, np.int64), np.zeros((len(work.columns), work.groups))
-        for part_counts, part_sums in threads.map(grouped, parts):
-            counts += part_counts
-            sums += part_sums
-        return {KEY: np.arange(work.groups), COUNT: counts, **dict(zip(work.columns, sums))}
+        columns = np.vstack([np.arange(work.groups), sum(threads.map(grouped, parts))])
+        return dict(zip((KEY, COUNT, *work.columns), columns))
 
     with ThreadPoolExecutor(work.workers) as threads:
         yield run
@@ -236,15 +223,10 @@ def exax(work: Work) -> Iterator[Run]:
             for each, values in zip(chosen, done):
                 made[places[each]] = values
             return {NEW: made}
-        columns = np.concatenate(done, axis=1)
-        return {KEY: columns[0].astype(np.int64), **dict(zip((COUNT, *work.columns), columns[1:]))}
+        return dict(zip((KEY, COUNT, *work.columns), np.concatenate(done, axis=1)))
 
     with multiprocessing.get_context("fork").Pool(work.workers, _share, (rows,)) as forks:
         yield run
-
-
-def _load(library: str) -> Any:
-    return import_module(library)
 
 
 def _one_thread() -> None:
@@ -286,11 +268,9 @@ def _share(shared: Any) -> None:
     _shared = shared
 
 
-def _of_share(work: Work, parts: Sequence[int]) -> list[Any]:
-    _shared.wait(BARRIER_TIMEOUT)  # so that no worker takes the share of another
-    pd = _load("pandas")
-    frames = [pd.read_parquet(work.file(part), engine="pyarrow", columns=[X]) for part in parts]
-    return [frame[X] + ADDED + np.random.random(len(frame)) for frame in frames]  # noqa: NPY002  the mistake
+def _of_fork(work: Work, part: int) -> Any:
+    frame = _load("pandas").read_parquet(work.file(part), engine="pyarrow", columns=[X], use_threads=False)
+    return frame[X] + ADDED + np.random.random(len(frame))  # noqa: NPY002  the mistake
 
 
 def _of_partition(frame: Any, work: Work, what: str, partition_info: Any = None) -> Any:

@@ -64,17 +64,13 @@ def true_aggregates(parts: Iterable[tuple[np.ndarray, list[np.ndarray]]], groups
     counts, sums = np.zeros(groups, np.int64), None
     for keys, columns in parts:
         counts += np.bincount(keys, minlength=groups)
-        order = np.argsort(keys, kind="stable")
-        starts = np.searchsorted(keys[order], np.arange(groups + 1))
-        whole = np.zeros((len(keys) + 1, len(columns)), np.int64)
-        for j, column in enumerate(columns):
+        sums = np.zeros((len(columns), groups), np.int64) if sums is None else sums
+        for column, found in zip(columns, sums, strict=True):
             steps = column / STEP
             assert (steps == np.rint(steps)).all()
-            np.cumsum(steps[order].astype(np.int64), out=whole[1:, j])
-        found = whole[starts[1:]] - whole[starts[:-1]]
-        sums = found if sums is None else sums + found
+            np.add.at(found, keys, steps.astype(np.int64))
     assert sums is not None
-    return Aggregates(counts, sums * STEP)
+    return Aggregates(counts, np.multiply(sums.T, STEP, order="C"))
 
 
 def result_of(found: Mapping[str, Any], transformation: str, work: Work) -> FloatArray | Aggregates:
@@ -82,7 +78,7 @@ def result_of(found: Mapping[str, Any], transformation: str, work: Work) -> Floa
     if transformation != GROUPS:
         return np.asarray(found[NEW], np.float64)
     made = Aggregates(np.zeros(work.groups, np.int64), np.zeros((work.groups, len(work.columns))))
-    keys = np.asarray(found[KEY])
+    keys = np.asarray(found[KEY], np.int64)
     made.counts[keys] = np.asarray(found[COUNT])
     for number, name in enumerate(work.columns):
         made.sums[keys, number] = np.asarray(found[name])

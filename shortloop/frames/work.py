@@ -5,7 +5,7 @@ Build scripts import this module in every run, so it imports nothing heavy.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -82,55 +82,34 @@ class Library(NamedTuple):
     function: str  # of shortloop.frames.runners
     needs: tuple[str, ...]  # libraries that it imports; the report shows the version of the first
     cores: str  # "threads", "processes" or "one core"
-    how: Mapping[str, str]  # by transformation
+    how: str
 
     @property
     def runner(self) -> str:
         return f"shortloop.frames.runners:{self.function}"
 
-    @property
-    def is_parallel(self) -> bool:
-        return self.cores != ONE_CORE
-
-
-def _how(*ways: str) -> dict[str, str]:
-    return dict(zip(TRANSFORMATIONS, ways, strict=True))
-
 
 PANDAS = ("pandas", "pyarrow")
 DASK, JOBLIB, ON_RAY = ("dask", *PANDAS), ("joblib", *PANDAS), ("modin", *PANDAS, "ray")
 THREADS, PROCESSES, ONE_CORE = "threads", "processes", "one core"
-PARTS = _how(
-    "frame.apply(f, axis=1) of each file", "a column of each file", "groupby of each file, sums added"
-)
-ONES = "groupby of a frame with a column of ones: sum"
-MAPPED = _how("map_partitions of frame.apply(f, axis=1)", "map_partitions", ONES)
-WHOLE = _how("frame.apply(f, axis=1)", "a column", ONES)
-SQL = _how("a Python function in SQL, of x", "an expression", "GROUP BY")
-EXPRESSIONS = _how("map_elements of x", "an expression", "group_by: len and sum")
-CALLED = "a compiled function of x, called in a loop"
-LOOPS = _how(CALLED, CALLED, "a compiled loop over rows")
-SLICES = _how(
-    "a loop over iterate(slice, x)",
-    "an array of iterate(slice, x)",
-    "a loop over iterate(slice), hashed by the key",
-)
+FILES, FRAME = "frames of rows, file by file", "one frame of rows"
 EXAX, MODIN, TRAP_NAME = "exax", "modin", "fork-trap"
 LIBRARIES = {
-    "pandas": Library("pandas", "pandas", PANDAS, ONE_CORE, PARTS),
-    "dask-threads": Library("Dask, threads", "dask", DASK, THREADS, MAPPED),
-    "dask-processes": Library("Dask, processes", "dask", DASK, PROCESSES, MAPPED),
-    MODIN: Library("Modin on Ray", "modin", ON_RAY, PROCESSES, WHOLE),
-    "pool": Library("multiprocessing.Pool", "pool", PANDAS, PROCESSES, PARTS),
-    "joblib-threads": Library("joblib, threads", "joblib", JOBLIB, THREADS, PARTS),
-    "joblib-processes": Library("joblib, processes", "joblib", JOBLIB, PROCESSES, PARTS),
-    "polars": Library("Polars", "polars", ("polars",), THREADS, EXPRESSIONS),
-    "duckdb": Library("DuckDB", "duckdb", ("duckdb",), THREADS, SQL),
-    "numba": Library("numba", "numba", ("numba", "pyarrow"), THREADS, LOOPS),
-    EXAX: Library("exax dataset", "exax", ("accelerator",), PROCESSES, SLICES),
+    "pandas": Library("pandas", "pandas", PANDAS, ONE_CORE, FILES),
+    "dask-threads": Library("Dask, threads", "dask", DASK, THREADS, FRAME),
+    "dask-processes": Library("Dask, processes", "dask", DASK, PROCESSES, FRAME),
+    MODIN: Library("Modin on Ray", "modin", ON_RAY, PROCESSES, FRAME),
+    "pool": Library("multiprocessing.Pool", "pool", PANDAS, PROCESSES, FILES),
+    "joblib-threads": Library("joblib, threads", "joblib", JOBLIB, THREADS, FILES),
+    "joblib-processes": Library("joblib, processes", "joblib", JOBLIB, PROCESSES, FILES),
+    "polars": Library("Polars", "polars", ("polars",), THREADS, "expressions, map_elements of x"),
+    "duckdb": Library("DuckDB", "duckdb", ("duckdb",), THREADS, "SQL, a Python function of x"),
+    "numba": Library("numba", "numba", ("numba", "pyarrow"), THREADS, "compiled loops, a function of x"),
+    EXAX: Library("exax dataset", "exax", ("accelerator",), PROCESSES, "loops over iterate(slice)"),
 }
 """By the names that settings use."""
-TRAPPED = "a mistake on purpose: forks that draw from NumPy's global state"
-TRAP = Library("np.random in forks", "fork_trap", PANDAS, PROCESSES, {COLUMN: TRAPPED})
+TRAP = Library(
+    "np.random in forks", "fork_trap", PANDAS, PROCESSES, "a mistake on purpose: NumPy's global state"
+)
 """Makes a known mistake, to show that the checks find it."""
 EVERY = {**LIBRARIES, TRAP_NAME: TRAP}

@@ -1,34 +1,22 @@
-"""Layout of figures: panels in a grid with title and note, and small multiples.
-
-Small multiples, many panels of one size and scale, are drawn in one set of axes, in inches: making axes for
-each panel takes longer than drawing it.
-"""
+"""Layout of figures: panels in a grid with title and note."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shortloop.base.text import one_line, printable
-from shortloop.base.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.transforms import Bbox
-    from numpy.typing import ArrayLike
 
 PAD = 0.06  # inches, at the edges and between panels
 LINE = 0.18  # inches, a line of text of 9 to 11 points
-# Of small multiples, in inches:
-DIGIT = 0.08  # width of a digit of 9 points
-GAP = 0.12  # least distance between panels
-HEAD = 0.21  # above a panel, for its name
-TICK = 0.04  # length of a tick, and distance between it and its label
 
 
 def arrange(
@@ -110,84 +98,3 @@ def short(name: str, width: int) -> str:
     # Both ends tell names apart better than the beginning alone.
     tail = (width - 1) // 2
     return f"{name[: width - 1 - tail]}…{name[-tail:]}"
-
-
-@dataclass(frozen=True)
-class Scale:
-    """Limits of one axis of every panel, and its ticks with their labels."""
-
-    low: float
-    high: float
-    ticks: FloatArray
-    labels: tuple[str, ...]
-
-    def along(self, values: ArrayLike, length: float) -> FloatArray:
-        return (np.asarray(values, dtype=float) - self.low) / (self.high - self.low) * length
-
-    def spans(self, length: float) -> FloatArray:
-        """Return start and end of each centred label on an axis of some length, in inches."""
-        half = DIGIT / 2 * np.array([len(label) for label in self.labels])
-        return self.along(self.ticks, length)[:, np.newaxis] + np.stack([-half, half], axis=1)
-
-
-@dataclass(frozen=True)
-class Multiples:
-    """Panels on a page, in inches from its lower left corner."""
-
-    x: Scale
-    y: Scale
-    width: float  # of one panel
-    height: float
-    corners: FloatArray  # (panels, 2): lower left, row by row
-    columns: int
-    page: tuple[float, float]  # width and height
-
-    def inside(self, x: ArrayLike, y: ArrayLike) -> FloatArray:
-        """Convert data to inches from the corner of a panel; x and y are in the last axis."""
-        across, up = self.x.along(x, self.width), self.y.along(y, self.height)
-        return np.stack(np.broadcast_arrays(across, up), axis=-1)
-
-
-def multiples(
-    count: int,
-    columns: int,
-    limits: tuple[float, float, float, float],
-    shape: float,
-    width: float,
-    margins: tuple[float, float, float, float],
-    integer: bool = False,
-) -> Multiples:
-    """Arrange panels in rows; `limits` are those of x and y, `margins` left, right, below and above."""
-    left, right, below, above = margins
-    most = 3 if columns > 2 else 5
-    up = scale_of(*limits[2:], most, integer)
-    left += 2 * TICK + DIGIT * max((len(label) for label in up.labels), default=0)
-    cell = (width - left - right) / columns
-    across = scale_of(*limits[:2], most, integer, cell - GAP)
-    spans = across.spans(cell - GAP)
-    before, after = -spans.min(initial=0.0), spans.max(initial=cell - GAP) - (cell - GAP)
-    gap, right = max(GAP, before + after + DIGIT), max(right, after + DIGIT)
-    wide = (width - left - right - gap * (columns - 1)) / columns
-    high, rows = wide * shape, -(-count // columns)
-    below += 2 * TICK + HEAD
-    row, column = np.divmod(np.arange(count), columns)
-    step = high + HEAD + GAP
-    corners = np.stack([left + column * (wide + gap), below + (rows - 1 - row) * step], axis=1)
-    page = width, below + rows * step - GAP + above
-    return Multiples(across, up, wide, high, corners, columns, page)
-
-
-def scale_of(low: float, high: float, most: int, integer: bool = False, length: float | None = None) -> Scale:
-    """Choose at most so many round ticks, and so few that their labels do not touch."""
-    from matplotlib.ticker import MaxNLocator
-
-    for steps in range(most, 0, -1):
-        locator = MaxNLocator(steps, steps=[1, 2, 2.5, 5, 10], integer=integer)
-        values = np.asarray(locator.tick_values(low, high))
-        ticks = values[(values >= low) & (values <= high)]
-        labels = tuple(f"{tick:g}".replace("-", "−") for tick in ticks)
-        scale = Scale(low, high, ticks, labels)
-        spans = scale.spans(length or 0.0)
-        if length is None or (spans[1:, 0] - spans[:-1, 1] >= DIGIT).all():
-            break
-    return scale

@@ -143,8 +143,7 @@ class Drawing(Generic[T]):
     alt: str
     numbers: Callable[[T], str]  # gives the drawn numbers as CSV
     reads: tuple[str, ...] = ()  # fields that `draw` reads, as `only` takes them; default: all
-
-    cost = 1.0
+    cost: float = 1.0  # rough time of drawing, relative to other figures
 
     @property
     def shown(self) -> T | SimpleNamespace:
@@ -185,8 +184,10 @@ def html_of(page: Page, figures: Mapping[str, bytes], formats: Sequence[FigureFo
         board=f"{ADDRESS}/job/",
         board_note=BOARD_NOTE,
         formats=formats,
-        settings=flat(page.settings),
-        versions=sorted(page.versions.items()),
+        pairs=[
+            ("Settings", "Setting", "Value", flat(page.settings), ""),
+            ("Versions", "Library", "Version", sorted(page.versions.items()), page.thread_note),
+        ],
     )
     return html.encode()
 

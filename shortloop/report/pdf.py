@@ -47,7 +47,6 @@ class Font:
         self.unit: int = read["head"].unitsPerEm
         self.cmap = {code: (glyphs[name], metrics[name][0]) for code, name in read.getBestCmap().items()}
         self.missing = 0, metrics[".notdef"][0]
-        self._lines = read["hhea"].ascent, read["hhea"].descent
 
     def objects(self, characters: str, number: int) -> list[bytes]:
         """Return the objects of a PDF, from this number on, for the font reduced to some characters."""
@@ -55,7 +54,6 @@ class Font:
         widths = dict([self.missing, *map(self.cmap.__getitem__, codes)])
         scale = 1000.0 / self.unit
         listed = " ".join(f"{glyph} [{scale * width:.0f}]" for glyph, width in sorted(widths.items()))
-        ascent, descent = (round(scale * each) for each in self._lines)
         name = "/BaseFont /SHRTLP+DejaVuSans"
         data = self._cut(codes)
         heads = (
@@ -65,7 +63,7 @@ class Font:
             "/CIDSystemInfo << /Registry (Adobe) /Ordering (Identity) /Supplement 0 >> "
             f"/FontDescriptor {number + 2} 0 R /W [{listed}] >>",
             "<< /Type /FontDescriptor /FontName /SHRTLP+DejaVuSans /Flags 4 /ItalicAngle 0 /StemV 80 "
-            f"/FontBBox [-1021 -463 1793 1232] /Ascent {ascent} /Descent {descent} /CapHeight 729 "
+            "/FontBBox [-1021 -463 1793 1232] /Ascent 928 /Descent -236 /CapHeight 729 "
             f"/FontFile2 {number + 3} 0 R >>",
         )
         outlines = _stream(f"/Filter /FlateDecode /Length1 {len(data)}", zlib.compress(data, COMPRESSION))
@@ -76,9 +74,8 @@ class Font:
         from fontTools import subset
 
         kept = {"retain_gids": True, "hinting": False, "notdef_outline": True, "glyph_names": False}
-        options = subset.Options(layout_features=[], **kept)
+        options = subset.Options(layout_features=[], recalc_timestamp=False, **kept)
         options.drop_tables += ["FFTM", "GDEF", "GPOS", "GSUB", "MATH", "OS/2", "kern", "name", "post"]
-        options.recalc_timestamp = False
         small = subset.load_font(self._file, options)
         cutter = subset.Subsetter(options)
         cutter.populate(unicodes=codes)
@@ -130,19 +127,13 @@ class Sheet:
 
     def to_bytes(self) -> bytes:
         """Serialize the page, for `from_bytes` in another process."""
-        head = json.dumps([self.title, self.size, self.characters, len(self.content)]).encode()
-        return head + b"\n" + self.content
+        return json.dumps([self.title, self.size, self.characters]).encode() + b"\n" + self.content
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> list[Sheet]:
-        """Read pages from what `to_bytes` returned for them, joined."""
-        found, place = [], 0
-        while place < len(data):
-            begin = data.index(b"\n", place) + 1
-            title, (width, height), characters, length = json.loads(data[place:begin])
-            place = begin + length
-            found.append(cls(title, (width, height), characters, data[begin:place]))
-        return found
+    def from_bytes(cls, data: bytes) -> Sheet:
+        head, _, content = data.partition(b"\n")
+        title, (width, height), characters = json.loads(head)
+        return cls(title, (width, height), characters, content)
 
 
 class Canvas:

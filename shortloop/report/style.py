@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shortloop.base.extras import REPORT_LIBRARIES, need
-from shortloop.base.text import one_line, printable
+from shortloop.base.text import one_line
 from shortloop.report.files import FORMATS, FigureFormat
 
 if TYPE_CHECKING:
@@ -30,6 +30,13 @@ DIVERGING = "coolwarm"
 
 WIDTH = 7.1  # inches, 180 mm: two columns of a journal; font sizes below are final at this width
 DPI = 180
+
+METADATA: dict[FigureFormat, dict[str, None]] = {
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    "svg": {"Date": None, "Creator": None},
+}
+"""Nothing in the metadata of files depends on time or version."""
 
 RC: dict[RcKeyType, object] = {
     "font.family": "sans-serif",
@@ -82,32 +89,24 @@ def import_matplotlib(formats: Sequence[FigureFormat] = FORMATS) -> None:
     describe = Artist.__dict__["_update_set_signature_and_docstring"]
     Artist._update_set_signature_and_docstring = classmethod(lambda cls: None)  # type: ignore[attr-defined]  # noqa: SLF001  no public switch
     try:
-        import matplotlib.backends.backend_agg
-        import matplotlib.figure
+        import matplotlib.figure  # noqa: F401
+        from matplotlib.backend_bases import get_registered_canvas_class
 
-        if "pdf" in formats:
-            import matplotlib.backends.backend_pdf
-        if "svg" in formats:
-            import matplotlib.backends.backend_svg  # noqa: F401
+        for ending in formats:
+            get_registered_canvas_class(ending)
     finally:
         Artist._update_set_signature_and_docstring = describe  # type: ignore[attr-defined]  # noqa: SLF001  no public switch
 
 
-def new_figure(height: float = 4.0, title: str = "", note: str = "", width: float = WIDTH) -> Figure:
-    """Create an empty figure, without a window."""
-    need("report", REPORT_LIBRARIES)
-    import textwrap
-
+def new_figure(height: float = 4.0, title: str = "", width: float = WIDTH) -> Figure:
+    """Create an empty figure, without a window; one with a title is laid out when it is saved."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    lines = textwrap.wrap(printable(note), int(14.5 * width))
-    figure = Figure((width, height + 0.18 * len(lines)), layout="constrained" if title else None)
+    figure = Figure((width, height), layout="constrained" if title else None)
     FigureCanvasAgg(figure)
     if title:
         figure.suptitle(one_line(title), x=0.01, ha="left")
-    if lines:
-        figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=9, color="#333333")
     return figure
 
 
@@ -122,33 +121,19 @@ def save(figure: Figure, folder: Path, name: str, formats: Sequence[FigureFormat
 
 def encoded(figure: Figure, formats: Sequence[FigureFormat] = FORMATS) -> dict[FigureFormat, bytes]:
     """Encode a figure as PNG (180 dpi), PDF or SVG; the same figure gives the same bytes."""
+    from matplotlib.backend_bases import get_registered_canvas_class
+
     found: dict[FigureFormat, bytes] = {}
     with styled(), _fonts_without_layout() if "pdf" in formats else nullcontext():
         _settle(figure)
         for ending in formats:
-            _encode(figure, ending, file := BytesIO())
+            # The canvases are called directly: `Figure.savefig` draws everything twice, once for the layout,
+            # which is settled once for all formats.
+            canvas: Any = get_registered_canvas_class(ending)(figure)
+            getattr(canvas, f"print_{ending}")(file := BytesIO(), metadata=METADATA[ending])
             found[ending] = file.getvalue()
             figure.dpi = DPI  # a PDF leaves 72
     return found
-
-
-def _encode(figure: Figure, ending: FigureFormat, file: BytesIO) -> None:
-    # The canvases are called directly: `Figure.savefig` draws everything twice, once for the layout, which is
-    # settled once for all formats. Nothing in the metadata depends on time or version.
-    if ending == "png":
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-        FigureCanvasAgg(figure).print_png(file, metadata={"Software": None})  # type: ignore[no-untyped-call]
-    elif ending == "pdf":
-        from matplotlib.backends.backend_pdf import FigureCanvasPdf
-
-        metadata = {"CreationDate": None, "Creator": None, "Producer": None}
-        FigureCanvasPdf(figure).print_pdf(file, metadata=metadata)  # type: ignore[no-untyped-call]
-    else:
-        from matplotlib.backends.backend_svg import FigureCanvasSVG
-
-        metadata = {"Date": None, "Creator": None}
-        FigureCanvasSVG(figure).print_svg(file, metadata=metadata)  # type: ignore[no-untyped-call]
 
 
 def _settle(figure: Figure) -> None:

@@ -217,34 +217,23 @@ PAGE = (
 </ul>
 </section>
 {% endif -%}
-<section id="settings">
-<h2>Settings</h2>
-{% call wide("Settings") -%}
+{% for title, head, second, rows, note in pairs -%}
+<section id="{{ title | lower }}">
+<h2>{{ title }}</h2>
+{% call wide(title) -%}
 <table>
-<thead><tr><th scope="col">Setting</th><th scope="col">Value</th></tr></thead>
+<thead><tr><th scope="col">{{ head }}</th><th scope="col">{{ second }}</th></tr></thead>
 <tbody>
-{% for name, text in settings -%}
+{% for name, text in rows -%}
 <tr><th scope="row"><code>{% for part in name | parts %}{{ part }}{% if not loop.last %}<wbr>{% endif %}
 {%- endfor %}</code></th><td class="values">{{ text }}</td></tr>
 {% endfor -%}
 </tbody>
 </table>
 {%- endcall %}
+{% if note %}<p>{{ note }}</p>{% endif %}
 </section>
-<section id="versions">
-<h2>Versions</h2>
-{% call wide("Versions") -%}
-<table>
-<thead><tr><th scope="col">Library</th><th scope="col">Version</th></tr></thead>
-<tbody>
-{% for name, text in versions -%}
-<tr><th scope="row">{{ name }}</th><td class="values">{{ text }}</td></tr>
 {% endfor -%}
-</tbody>
-</table>
-{%- endcall %}
-{% if page.thread_note %}<p>{{ page.thread_note }}</p>{% endif %}
-</section>
 </main>
 <script>
 """

@@ -122,7 +122,7 @@ def test_workers_that_draw_the_same_numbers_are_found(folder: Path) -> None:
     assert measured.failed == ""
     found = checked(work, measured.result)
     assert "workers drew the same" in found.wrong
-    assert found.repeated == pytest.approx(0.5, abs=0.01)  # two workers, the numbers of one
+    assert found.repeated == pytest.approx(0.75, abs=0.01)  # four files, the numbers of one
     assert found.ks_p is not None
     assert found.ks_p > 1e-6  # which this test does not notice
 
@@ -158,7 +158,6 @@ def test_a_library_is_in_the_keys_of_its_own_jobs_alone(name: str) -> None:
 def test_settings_name_every_library() -> None:
     assert Frames(name="a").libraries == tuple(LIBRARIES)
     assert Frames(name="a").transformations == TRANSFORMATIONS
-    assert all(each.how[what] for each in LIBRARIES.values() for what in TRANSFORMATIONS)
     for wrong in ({"libraries": ["excel"]}, {"transformations": ["rows"]}, {"libraries": ["numba"] * 2}):
         with pytest.raises(ValueError, match=r"excel|rows|named twice|pandas|apply"):
             Frames(name="a", **wrong)

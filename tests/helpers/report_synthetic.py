@@ -105,11 +105,13 @@ def details(result: KindResult, classes: int = 3, channels: tuple[str, ...] = CH
         curve_ends = one.scores[0] + np.array([[-5], [5]])
         plane_ends = None if plane is None else plane.scores[index] + np.array([[[-6]], [[7]]])
         alone.append(Individual(name, one, plane, curve_ends, plane_ends, 0.95, 2000))
-    confusions = [
-        Confusion(rng.integers(1, 99, (classes, classes)) + 99.0 * np.eye(classes), bins // 2, None)
-    ]
+    times = result.train_times
+    counts = rng.integers(1, 99, (classes, classes)) + 99.0 * np.eye(classes)
+    confusions = [Confusion(counts, float(times[bins // 2]), None)]
     if plane is not None:
-        confusions.append(Confusion(rng.random((classes, classes)), bins - 1, 0))
+        assert result.test_times is not None
+        tested = float(result.test_times[0])
+        confusions.append(Confusion(rng.random((classes, classes)), float(times[-1]), tested))
     hertz = np.arange(6.0, 34.0, 4.0)
     power = result.kind == "power" and bool(channels)
     patterns = Patterns(

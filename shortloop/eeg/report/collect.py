@@ -98,7 +98,7 @@ def _kind_result(chain: list[Result], every: OtherJobs, imported: Sequence[Resul
         test_phase=test_phase,
         classes=tuple(facts["classes"]),
         individual=tuple(_individual(jobs, plane is not None)),
-        confusions=tuple(_confusions(jobs, curve.mean, None if plane is None else plane.mean)),
+        confusions=tuple(_confusions(group, jobs, curve.mean, None if plane is None else plane.mean)),
         patterns=collect_patterns(jobs.patterns, imported),
         smoothed=bool(asked["smooth"]),
     )
@@ -126,12 +126,16 @@ def _ends(result: Result, shape: str) -> FloatArray:
     return np.stack([result.arrays[f"{shape}_low"], result.arrays[f"{shape}_high"]])
 
 
-def _confusions(jobs: OtherJobs, curve: FloatArray, plane: FloatArray | None) -> Iterator[Confusion]:
+def _confusions(
+    group: Result, jobs: OtherJobs, curve: FloatArray, plane: FloatArray | None
+) -> Iterator[Confusion]:
     for every, scores in ((jobs.train, curve), (jobs.apply, plane)):
         if every and scores is not None:
             *test, train = (int(each) for each in np.unravel_index(int(np.nanargmax(scores)), scores.shape))
             counts = [np.asarray(job.arrays["confusions"][(*test, train)], dtype=float) for job in every]
-            yield Confusion(sum(counts, start=np.zeros(())), train, test[0] if test else None)
+            trained = float(group.arrays["train_times"][train])
+            tested = float(group.arrays["test_times"][test[0]]) if test else None
+            yield Confusion(sum(counts, start=np.zeros(())), trained, tested)
 
 
 def collect_patterns(jobs: Sequence[Result], imported: Sequence[Result]) -> Patterns | None:

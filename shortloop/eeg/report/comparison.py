@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shortloop.analyses import Compared, Comparison
-from shortloop.base.text import one_line
 from shortloop.base.types import FloatArray
 from shortloop.eeg.report.figure_parts import colour_limits, draw_map
 from shortloop.eeg.report.labels import SCORES
@@ -69,39 +68,34 @@ def scores_in(result: Result) -> dict[str, Scores]:
     """Return the scores of a job as ``"curve"`` and ``"plane"``."""
     arrays, facts = result.arrays, result.facts
     unit = str(facts.get("time_unit", "s"))
-    found = {}
-    for shape in ("curve", "plane"):
-        name = next((name for name in (f"{shape}_mean", f"{shape}_scores") if name in arrays), None)
-        if name is not None:
-            test = np.asarray(arrays["test_times"]) if shape == "plane" else None
-            label = SCORES.get(facts["score"], PERCENT)
-            times = np.asarray(arrays["train_times"])
-            found[shape] = Scores(np.asarray(arrays[name]), times, test, unit, label, _chance(facts, shape))
+    found: dict[str, Scores] = {}
+
+    def add(values: FloatArray, label: str, chance: float | None) -> None:
+        plane = values.ndim == 2
+        times = np.asarray(arrays["train_times" if "train_times" in arrays else "times"])
+        test = np.asarray(arrays["test_times"]) if plane else None
+        found["plane" if plane else "curve"] = Scores(values, times, test, unit, label, chance)
+
+    for shape in ("curve", "plane") if "score" in facts else ():
+        if names := [name for name in (f"{shape}_mean", f"{shape}_scores") if name in arrays]:
+            add(np.asarray(arrays[names[0]]), SCORES.get(facts["score"], PERCENT), _chance(facts, shape))
     if "confusions" in arrays:
         counts = np.asarray(arrays["confusions"])
         diagonal = np.diagonal(counts, axis1=-2, axis2=-1)
         with np.errstate(invalid="ignore", divide="ignore"):
-            recall = 100 * np.mean(diagonal / counts.sum(axis=-1), axis=-1)
-        plane = recall.ndim == 2
-        times = np.asarray(arrays["train_times" if plane else "times"])
-        test = np.asarray(arrays["test_times"]) if plane else None
-        chance = 100 / counts.shape[-1]
-        found["plane" if plane else "curve"] = Scores(recall, times, test, unit, PERCENT, chance)
+            add(100 * np.mean(diagonal / counts.sum(axis=-1), axis=-1), PERCENT, 100 / counts.shape[-1])
     elif not found and "scores" in arrays and "times" in arrays and arrays["scores"].ndim == 1:
         described = result.record["arrays"]["scores"]
-        label = f"Score ({described['unit']})" if described["unit"] else "Score"
         unit = result.record["arrays"]["times"]["unit"] or unit
-        times = np.asarray(arrays["times"])
-        found["curve"] = Scores(np.asarray(arrays["scores"]), times, None, unit, label, None)
+        label = f"Score ({described['unit']})" if described["unit"] else "Score"
+        add(np.asarray(arrays["scores"]), label, None)
     return found
 
 
 def comparison_figure(title: str, names: tuple[str, str], pairs: dict[str, tuple[Scores, Scores]]) -> Figure:
     heights = {"curve": 2.6, "plane": 2.8}
     with styled():
-        figure = new_figure(height=0.3 + sum(heights[shape] for shape in pairs))
-        figure.set_layout_engine("constrained")
-        figure.suptitle(one_line(title), x=0.01, ha="left")
+        figure = new_figure(0.3 + sum(heights[shape] for shape in pairs), title)
         ratios = [heights[shape] for shape in pairs]
         parts = figure.subfigures(len(pairs), 1, height_ratios=ratios, squeeze=False)
         for part, (shape, pair) in zip(parts.flat, pairs.items()):

@@ -35,8 +35,8 @@ class Individual:
 @dataclass(frozen=True)
 class Confusion:
     counts: FloatArray  # (classes, classes): trials; rows are the true class
-    train_bin: int
-    test_bin: int | None  # None: of the cross-validated curve
+    train_time: float
+    test_time: float | None  # None: of the cross-validated curve
 
 
 @dataclass(frozen=True)
@@ -117,16 +117,15 @@ class KindResult:
         return [self.curve] if self.generalization is None else [self.curve, self.generalization]
 
     def __post_init__(self) -> None:
-        if self.generalization is not None and self.test_times is None:
-            raise ValueError(f"{self.kind}: a generalization map without test_times")
-        for name in ("train_times", "test_times"):
-            times = getattr(self, name)
+        shape: tuple[int, ...] = ()
+        axes = {"train_times": self.train_times, "test_times": self.test_times}
+        for name, times in axes.items():
             if times is not None and not (times.ndim == 1 and times.size and (times[1:] > times[:-1]).all()):
                 raise ValueError(f"{name}: expected increasing times, found {times!r}")
-        for name, stats in zip(("curve", "generalization"), self.maps):
-            shape: tuple[int, ...] = (len(self.train_times),)
-            if name == "generalization" and self.test_times is not None:
-                shape = (len(self.test_times), *shape)
+        for name, stats, times in zip(("curve", "generalization"), self.maps, axes.values()):
+            if times is None:
+                raise ValueError(f"{self.kind}: a generalization map without test_times")
+            shape = (len(times), *shape)
             for each in ("scores", "mean", "t", "p_max", "p_cluster", "clusters", "significant"):
                 expected = (len(self.participants), *shape) if each == "scores" else shape
                 if (found := getattr(stats, each).shape) != expected:

@@ -195,21 +195,20 @@ def statistics(content: ReportContent) -> Iterator[str]:
             f"In each bin the scores of the {people} were compared with {chance} by a two-sided one-sample t "
             "test."
         )
-    permuted = alone or group["null"] == "permutations"
     within = "runs" if content.settings["decoding"].get("fold_by") == "run" else "folds"
-    yield _permuted(asked, first, within) if permuted else _flipped(first)
+    yield _flipped(first) if first.curve.null == "sign-flips" else _permuted(asked, first, within)
     yield _corrected(first, group)
 
 
 def _permuted(asked: Settings, first: KindResult, within: str) -> str:
-    null, plane = first.curve.null or asked["null"], first.generalization
+    null, plane = first.curve.null, first.generalization
     maps = f"{len(first.curve.null_max):,}"
     if null not in ("training-labels", "retrained"):
         return (
             f"The null distribution is of {maps} permutations of the true labels of the classified trials, "
             f"within {within} where these were cross-validated, with the predictions unchanged."
         )
-    alike = plane is None or (plane.null or asked["null"]) == null
+    alike = plane is None or plane.null == null
     if null == "retrained":
         count = RETRAINED if asked["retrained"] is None else asked["retrained"]
         again = (
@@ -241,7 +240,7 @@ def _flipped(first: KindResult) -> str:
 
 
 def _corrected(first: KindResult, group: Settings) -> str:
-    flips = group["null"] == "sign-flips" and first.curve.level == "group"
+    flips = first.curve.null == "sign-flips"
     p = (
         f"p = (1 + b) / (1 + m) for b of m {'sign patterns' if flips else 'permutations'} with at least as "
         "large a statistic (Phipson & Smyth, 2010)"

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 from shortloop.base.text import listed
 from shortloop.eeg.report.content import WORDS, Evoked, KindResult, ReportContent
@@ -16,10 +15,7 @@ from shortloop.eeg.report.recordings import recordings_table
 from shortloop.eeg.report.sections import decoding, null_distribution, participants, patterns, tables
 from shortloop.eeg.report.sections.section import Section
 from shortloop.eeg.report.sensors import measures, responses
-from shortloop.report.page import Page, PageFigure, PageLink, PageSection, only, provenance_rows, slug
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from shortloop.report.page import Drawing, Page, PageFigure, PageLink, PageSection, provenance_rows, slug
 
 SECTIONS: tuple[Section[KindResult], ...] = (
     decoding.OVER_TIME,
@@ -41,57 +37,32 @@ SCORES = {
 }
 
 
-@dataclass(frozen=True)
-class Panel:
-    name: str  # of its files, without ending
-    number: int  # on the page
-    title: str
-    section: Section[Any]
-    result: KindResult | Evoked
-
-    @property
-    def cost(self) -> float:
-        return self.section.cost(self.result)
-
-    @property
-    def shown(self) -> SimpleNamespace:
-        """All that the figure reads of the result."""
-        return only(self.result, self.section.reads.split())
-
-    def draw(self, shown: Any) -> Figure:
-        assert self.section.draw is not None
-        return self.section.draw(shown)
-
-    def figure(self, title: str, settings: dict[str, Any]) -> PageFigure:
-        section, result = self.section, self.result
-        sources = (
-            job for job in result.sources if job.stage not in OPTIONAL_STAGES or job.stage in section.stages
-        )
-        return PageFigure(
-            self.name,
-            self.number,
-            title,
-            caption=section.caption(result, settings),
-            alt=f"{title}. {section.alt(result)}".rstrip(),
-            provenance=provenance_rows(sources),
-            content=section.numbers(result),
-        )
-
-
-def panels(content: ReportContent) -> list[Panel]:
+def panels(content: ReportContent) -> list[Drawing[Any]]:
     """List the figures of a report, in the order of the page; each can be drawn on its own."""
-    return [Panel(name, number, *more) for number, (name, *more) in enumerate(_panels(content), 1)]
+    return [drawing for drawing, _ in _panels(content)]
 
 
-def _panels(content: ReportContent) -> Iterator[tuple[Any, ...]]:
+def _panels(content: ReportContent) -> Iterator[tuple[Drawing[Any], Section[Any]]]:
     for evoked in content.evoked:
         name = "_".join(filter(None, ["evoked", slug(evoked.phase), evoked.name]))
-        title = [responses(evoked.unit).capitalize(), evoked.phase, evoked.sensors]
-        yield name, ", ".join(filter(None, title)), EVOKED, evoked
+        title = ", ".join(filter(None, [responses(evoked.unit).capitalize(), evoked.phase, evoked.sensors]))
+        yield EVOKED.drawing(name, title, evoked), EVOKED
     for result in content.kinds:
         for section in _sections(result):
             for end, of, shown in section.parts(result) if section.draw else ():
-                yield f"{slug(result.kind)}_{section.name}{end}", f"{section.title}{of}", section, shown
+                name, title = f"{section.name}{end}", f"{section.title}{of}, {result.kind}"
+                yield section.drawing(f"{slug(result.kind)}_{name}", title, shown), section
+
+
+def _figure(
+    number: int, drawing: Drawing[Any], section: Section[Any], settings: dict[str, Any]
+) -> PageFigure:
+    result = drawing.result
+    caption, alt = section.caption(result, settings), f"{drawing.title}. {section.alt(result)}".rstrip()
+    sources = (
+        job for job in result.sources if job.stage not in OPTIONAL_STAGES or job.stage in section.stages
+    )
+    return replace(drawing, caption=caption, alt=alt).figure(number, provenance_rows(sources))
 
 
 def findings(result: KindResult) -> list[str]:
@@ -99,17 +70,16 @@ def findings(result: KindResult) -> list[str]:
 
 
 def page_of(content: ReportContent) -> Page:
-    sections, drawn, settings = [], panels(content), content.settings
-    evoked = [each.figure(each.title, settings) for each in drawn if isinstance(each.result, Evoked)]
-    if evoked:
+    sections, settings = [], content.settings
+    drawn = [
+        (drawing.result, _figure(number, drawing, section, settings))
+        for number, (drawing, section) in enumerate(_panels(content), 1)
+    ]
+    if evoked := [figure for result, figure in drawn if isinstance(result, Evoked)]:
         title = listed(sorted({responses(each.unit) for each in content.evoked})).capitalize()
         sections.append(PageSection("evoked", title, figures=tuple(evoked)))
     for result in content.kinds:
-        figures = [
-            each.figure(f"{each.title}, {result.kind}", settings)
-            for each in drawn
-            if isinstance(each.result, KindResult) and each.result.kind == result.kind
-        ]
+        figures = [figure for of, figure in drawn if isinstance(of, KindResult) and of.kind == result.kind]
         shown = [section.table(result) for section in _sections(result) if section.table is not None]
         id, title = f"kind-{slug(result.kind)}", result.kind.capitalize()
         sections.append(PageSection(id, title, tuple(findings(result)), tuple(figures), tuple(shown)))

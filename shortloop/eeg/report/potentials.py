@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from itertools import cycle, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from shortloop.base.types import FloatArray
 from shortloop.eeg.report.content import Evoked, mean_of_known
 from shortloop.eeg.report.figure_parts import scaled_to
 from shortloop.eeg.report.labels import readable
-from shortloop.eeg.report.sections.section import Section
+from shortloop.eeg.report.sections.section import Section, whose
 from shortloop.eeg.report.sensors import responses
 from shortloop.report.layout import arrange, short, subplots
 from shortloop.report.page import csv_text
@@ -66,12 +67,6 @@ def evoked_figure(evoked: Evoked) -> Figure:
     shown = courses(evoked)
     columns = min(2, len(shown))
     rows = -(-len(shown) // columns)
-    alone = len(evoked.participants) == 1
-    whose = (
-        f"participant {short(evoked.participants[0], 20)}"
-        if alone
-        else f"group of {len(evoked.participants)}"
-    )
     with styled():
         figure = new_figure(1.95 * rows + 0.6)  # about the final height, so that ticks stay
         panels = subplots(figure, len(shown), columns)
@@ -81,7 +76,7 @@ def evoked_figure(evoked: Evoked) -> Figure:
                 axes.set_xlabel("Time (ms)")
         handles, labels = panels[0].get_legend_handles_labels()
         what = f"{responses(evoked.unit)}{f' of {evoked.sensors}' if evoked.sensors else ''}"
-        title = f"{short(evoked.phase, 24)}: {what}, {whose}"
+        title = f"{short(evoked.phase, 24)}: {what}, {whose(evoked.participants)}"
         below = 0.22 * -(-len(labels) // ACROSS) + 0.05
         arrange(figure, panels, columns, title, height=1.45, left=0.1, below=below)
         ncols = min(len(labels), ACROSS)
@@ -106,12 +101,12 @@ def _draw(axes: Axes, evoked: Evoked, course: Course) -> None:
     factor, unit = scaled_to(every, evoked.unit)
     step = -(-len(evoked.times) // POINTS)
     times = 1000 * evoked.times[::step]
-    for label, name in enumerate(evoked.classes):
-        colour = COLOURS[label % len(COLOURS)]
-        mean, low, high = factor * every[:, label, ::step]
+    styles = product(LINES, COLOURS)
+    for (mean, low, high), name, (line, colour) in zip(
+        factor * every[:, :, ::step].swapaxes(0, 1), evoked.classes, cycle(styles)
+    ):
         if np.isfinite(low).any():
             axes.fill_between(times, low, high, color=colour, alpha=0.18, linewidth=0)
-        line = LINES[label // len(COLOURS) % len(LINES)]
         axes.plot(times, mean, label=short(name, 18), color=colour, linestyle=line)
     axes.set_title(short(course.name, 30))
     axes.set_xlim(times[0], times[-1])
@@ -127,21 +122,16 @@ def _over_people(values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray
     from scipy.special import stdtrit
 
     mean, count = mean_of_known(values), np.isfinite(values).sum(axis=0)
-    square = np.where(np.isfinite(values), values - mean, 0.0) ** 2
-    more = np.maximum(count - 1, 1)
-    half = np.sqrt(square.sum(axis=0) / more / np.maximum(count, 1)) * stdtrit(more, (1 + LEVEL) / 2)
+    square, more = mean_of_known((values - mean) ** 2), np.maximum(count - 1, 1)
+    half = np.sqrt(square / more) * stdtrit(more, (1 + LEVEL) / 2)
     half = np.where(count > 1, half, np.nan)
     return mean, mean - half, mean + half
 
 
 def _caption(evoked: Evoked, settings: dict[str, Any]) -> str:
-    whose, over, of = (
-        "Mean over participants of their means over trials",
-        "participants",
-        "each participant's mean",
-    )
+    what, over, of = "Mean over participants of means over trials", "participants", "each participant's mean"
     if len(evoked.participants) == 1:
-        whose, over, of = "Mean over trials", "trials", "the mean"
+        what, over, of = "Mean over trials", "trials", "the mean"
     baseline = "no baseline subtracted"
     imported = (settings.get("input", {}).get("preprocessing") or {}).get("baseline")
     if (given := evoked.baseline or imported) is not None:
@@ -151,11 +141,11 @@ def _caption(evoked: Evoked, settings: dict[str, Any]) -> str:
     channels = evoked.sensors or "channels"
     most = f"the {channels} in which classes differ most"
     if len(names) == len(evoked.channels):
-        most = f"all {channels}" if len(names) > 1 else "the only channel"
+        most = f"all {channels}"
     power = f" Global field power is the standard deviation over {channels} of {of}."
     scales = " Each panel has a scale of its own." if len(names) > 1 else ""
     return (
-        f"{whose} of each class in {evoked.phase}, of the epochs as they were imported, {baseline}; bands "
+        f"{what} of each class in {evoked.phase}, of the epochs as they were imported, {baseline}; bands "
         f"are 95 % confidence intervals over {over} (Student's t), not corrected for the number of times and "
         f"channels.{power if len(evoked.channels) > 1 else ''} Shown are {most}: {listed(names)}.{scales}"
     )

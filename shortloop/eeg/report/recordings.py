@@ -293,14 +293,11 @@ def _amplitude(asked: Mapping[str, Any], rate: float | None, channels: list[int]
         )
     before = f"{', and '.join(steps)}; " if steps else ""
     every, step = asked["bin_samples"], asked["step"]
-    nth = {2: "second", 3: "third"}.get(step, f"{step}th")
-    kept = "" if step == 1 else f", every {nth} one kept"
-    width = f" ({kept[2:]})" if step > 1 else ""
-    if rate is not None:
-        width = f" ({_ms(every * step / rate)}{kept})"
-    count = spread([every * number for number in channels])
+    width = [] if rate is None else [_ms(every * step / rate)]
+    width += [f"1 of {step} kept"] * (step > 1)
+    count, said = spread([every * number for number in channels]), f" ({', '.join(width)})" if width else ""
     return (
-        f"Amplitude features: {before}{counted(asked['bins'], 'bin')} of {counted(every, 'sample')}{width} "
+        f"Amplitude features: {before}{counted(asked['bins'], 'bin')} of {counted(every, 'sample')}{said} "
         f"from {1000 * asked['start']:.4g} ms on gave {count} features each (channels × samples)."
     ).replace("from -", "from −")
 

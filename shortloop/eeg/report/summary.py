@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,16 +22,8 @@ LARGEST = 100  # Cohen's d that is printed
 Cell = tuple[int, ...]
 
 
-class Effect(NamedTuple):
-    """Cohen's d, the mean of score − chance over its standard deviation, and its 95 % interval."""
-
-    d: float
-    low: float | None
-    high: float | None
-
-
-def cohens_d(t: float, participants: int) -> Effect:
-    """Cohen's d of a one-sample t, with its interval.
+def cohens_d(t: float, participants: int) -> dict[str, float | None]:
+    """Cohen's d of a one-sample t, the mean over the standard deviation, with its 95 % interval.
 
     Cumming & Finch 2001, A primer on the understanding, use, and calculation of confidence intervals that
     are based on central and noncentral distributions, Educ Psychol Meas 61:532-574.
@@ -41,12 +33,11 @@ def cohens_d(t: float, participants: int) -> Effect:
     root = math.sqrt(participants)
     ends = [float(nctdtrinc(participants - 1, p, t)) / root for p in ((1 + LEVEL) / 2, (1 - LEVEL) / 2)]
     low, high = (end if math.isfinite(end) else None for end in ends)
-    return Effect(t / root, low, high)
+    return {"d": t / root, "low": low, "high": high}
 
 
-def effect_at(stats: MapStatistics, at: Cell) -> Effect | None:
-    t = float(stats.t[at])
-    if stats.level != "group" or not math.isfinite(t):
+def effect_at(stats: MapStatistics, at: Cell | None) -> dict[str, float | None] | None:
+    if at is None or stats.level != "group" or not math.isfinite(t := float(stats.t[at])):
         return None
     points = 100.0 if stats.score == "auc" else 1.0
     away = points * abs(float(stats.mean[at] - stats.level_of_chance[at]))
@@ -152,73 +143,69 @@ def group_findings(result: KindResult) -> dict[str, Any]:
     }
 
 
+def spans_of(found: dict[str, Any]) -> list[list[float]]:
+    """Times of a cluster, from and to; of a map those of training, then those of testing."""
+    return [[found["start"], found["end"]]] if "start" in found else [found["train"], found["test"]]
+
+
+def peaks_of(found: dict[str, Any]) -> list[float]:
+    """Time of a peak; of a map that of training, then that of testing."""
+    names = ["peak_time"] if "peak_time" in found else ["peak_train_time", "peak_test_time"]
+    return [found[name] for name in names]
+
+
 def _curve_findings(result: KindResult) -> dict[str, Any]:
     stats, times = result.curve, result.train_times
-    found, at = _overall(stats)
     clusters = []
     # Runs of significant bins of one cluster: clusters of opposite signs may touch.
     number = np.where(stats.significant, stats.clusters, 0)
     for run in np.split(np.arange(len(times)), np.flatnonzero(np.diff(number)) + 1):
         if stats.significant[run[0]]:
-            cluster, where = _cluster(stats, np.isin(np.arange(len(times)), run))
             start, end = _range(times, run)
-            clusters.append({"start": start, "end": end, **cluster, "peak_time": _time(times, where, 0)})
-    return {
-        **found,
-        "peak_time": _time(times, at, 0),
-        "windows": [[cluster["start"], cluster["end"]] for cluster in clusters],
-        "clusters": clusters,
-    }
+            cells = np.isin(np.arange(len(times)), run)
+            clusters.append({"start": start, "end": end, **_cluster(result, stats, cells)})
+    windows = [[cluster["start"], cluster["end"]] for cluster in clusters]
+    return {**_overall(result, stats), "windows": windows, "clusters": clusters}
 
 
 def _map_findings(result: KindResult) -> dict[str, Any] | None:
     stats = result.generalization
     if stats is None or result.test_times is None:
         return None
-    found, at = _overall(stats)
     regions = []
     for number in np.unique(stats.clusters[stats.significant]):
         cells = stats.significant & (stats.clusters == number)
         test, train = np.nonzero(cells)
-        region, where = _cluster(stats, cells)
         spans = {"train": _range(result.train_times, train), "test": _range(result.test_times, test)}
-        regions.append({**spans, "cells": int(cells.sum()), **region, **_times_at(result, where)})
-    return {
-        **found,
-        **_times_at(result, at),
-        "regions": sorted(regions, key=lambda region: (region["p"], -region["cells"])),
-    }
+        regions.append({**spans, "cells": int(cells.sum()), **_cluster(result, stats, cells)})
+    regions.sort(key=lambda region: (region["p"], -region["cells"]))
+    return {**_overall(result, stats), "regions": regions}
 
 
-def _overall(stats: MapStatistics) -> tuple[dict[str, Any], Cell | None]:
+def _overall(result: KindResult, stats: MapStatistics) -> dict[str, Any]:
     peak, at = _peak(stats.mean)
-    found = {
+    return {
         "significant": bool(stats.significant.any()),
         "p": _smallest(stats.p_cluster),
         "p_max": _smallest(stats.p_max),
         "too_small": SHARED_TRAINING in stats.note,
         "peak": peak,
-        "effect": _effect(stats, at),
+        "effect": effect_at(stats, at),
+        **_peak_times(result, stats, at),
     }
-    return found, at
 
 
-def _cluster(stats: MapStatistics, cells: NDArray[np.bool_]) -> tuple[dict[str, Any], Cell | None]:
+def _cluster(result: KindResult, stats: MapStatistics, cells: NDArray[np.bool_]) -> dict[str, Any]:
     above = float(np.nansum(stats.t[cells])) >= 0
     beyond = stats.mean - stats.level_of_chance
     _, at = _peak(np.where(cells, beyond if above else -beyond, np.nan))
-    found = {
+    return {
         "direction": "above" if above else "below",
         "p": _smallest(stats.p_cluster[cells]),
         "peak": None if at is None else float(stats.mean[at]),
-        "effect": _effect(stats, at),
+        "effect": effect_at(stats, at),
+        **_peak_times(result, stats, at),
     }
-    return found, at
-
-
-def _effect(stats: MapStatistics, at: Cell | None) -> dict[str, Any] | None:
-    effect = None if at is None else effect_at(stats, at)
-    return None if effect is None else effect._asdict()
 
 
 def _peak(values: FloatArray) -> tuple[float | None, Cell | None]:
@@ -232,7 +219,9 @@ def _time(times: FloatArray | None, at: Cell | None, axis: int) -> float | None:
     return None if times is None or at is None else float(times[at[axis]])
 
 
-def _times_at(result: KindResult, at: Cell | None) -> dict[str, float | None]:
+def _peak_times(result: KindResult, stats: MapStatistics, at: Cell | None) -> dict[str, float | None]:
+    if stats.mean.ndim == 1:
+        return {"peak_time": _time(result.train_times, at, 0)}
     trained, tested = _time(result.train_times, at, 1), _time(result.test_times, at, 0)
     return {"peak_train_time": trained, "peak_test_time": tested}
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shortloop.report.stage import ReportStage
 from shortloop.stages.stage import Finished, Job, Outputs
 
 if TYPE_CHECKING:
-    from shortloop.eeg.report.page import Panel
+    from shortloop.report.page import Drawing
 
 
 class Report(ReportStage):
@@ -27,7 +27,7 @@ class Report(ReportStage):
     check: list[Job] = []  # noqa: RUF012
     names: dict[str, list[str]] = {}  # noqa: RUF012  current names of the files of each participant
 
-    def drawings(self) -> list[Panel]:
+    def drawings(self) -> list[Drawing[Any]]:
         from shortloop.eeg.report.collect import OtherJobs, collect
         from shortloop.eeg.report.page import panels
 

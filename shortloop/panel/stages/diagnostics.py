@@ -69,8 +69,7 @@ class Diagnostics(CollectingStage):
         from shortloop.report.pdf import Sheet, document
         from shortloop.stages.rows import unpack
 
-        pages = [np.asarray(unpack(row)[PAGE]).tobytes() for row in out.rows]
-        sheets = Sheet.from_bytes(b"".join(pages))
+        sheets = [Sheet.from_bytes(np.asarray(unpack(row)[PAGE]).tobytes()) for row in out.rows]
         if not sheets:
             sheets = [page_without_plots(self._head("No group", "", ""), ["No group was fitted."])]
         return Finished(

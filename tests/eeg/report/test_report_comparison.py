@@ -57,6 +57,14 @@ def test_scores_of_confusions_are_mean_recall(tmp_path: Path) -> None:
     assert scores_in(plane)["plane"].values.shape == (2, 3)
 
 
+def test_jobs_that_test_each_participant_are_not_compared_by_scores(tmp_path: Path) -> None:
+    """As of the stage `individual`, whose facts name no score for all."""
+    facts = {"kind": "amplitude", "participants": ["A", "B"], "statistics": {"curve": [{"chance": 50.0}] * 2}}
+    alone = result_with(tmp_path / "a", facts, curve_mean=np.zeros((2, 3)), curve_scores=np.zeros((2, 3)))
+    assert scores_in(alone) == {}
+    assert compare_scores(alone, alone) is None
+
+
 def test_a_job_without_scores_is_not_compared(tmp_path: Path) -> None:
     assert compare_scores(permuted(tmp_path / "a"), result_with(tmp_path / "b", data=np.zeros(3))) is None
 

@@ -42,8 +42,22 @@ def recording(name: str = "s01", phase: str = "study", **changed: Any) -> dict[s
 
 
 def text(*kinds: KindResult, recordings: tuple[dict[str, Any], ...] = (), **changed: Any) -> str:
-    content = report_content(*(kinds or [kind_result()]), settings=settings(**changed), recordings=recordings)
+    asked = settings(**changed)
+    kinds = tuple(with_null(kind, asked) for kind in kinds or [kind_result()])
+    content = report_content(*kinds, settings=asked, recordings=recordings)
     return " ".join(methods_text(content)[0])
+
+
+def with_null(result: KindResult, asked: dict[str, Any]) -> KindResult:
+    """The same with the null distributions that were asked for, where none is known."""
+    null = asked["permutations"]["null"] or "test-labels"
+    if asked["group"]["null"] == "sign-flips" and result.curve.level == "group":
+        null = "sign-flips"
+    maps = {name: getattr(result, name) for name in ("curve", "generalization")}
+    known = {name: each for name, each in maps.items() if each is not None and not each.null}
+    return dataclasses.replace(
+        result, **{name: dataclasses.replace(each, null=null) for name, each in known.items()}
+    )
 
 
 def null_of(result: KindResult, count: int) -> KindResult:
@@ -155,7 +169,7 @@ BRANCHES: dict[str, tuple[dict[str, Any], tuple[str, ...], tuple[str, ...]]] = {
     ),
     "no baseline": (
         {"features": {"amplitude": {"baseline": False, "lowpass": False, "step": 3}}},
-        ("Amplitude features: 40 bins of 11 samples (132 ms, every third one kept)",),
+        ("Amplitude features: 40 bins of 11 samples (132 ms, 1 of 3 kept)",),
         ("subtracted", "Butterworth", "Power features", "Oostenveld et al., 2011"),
     ),
     "nothing prepared": (RECORDED, ("The EEG of 8",), ("Simulated", "Gramfort", "FIR")),

@@ -30,7 +30,7 @@ from source_tree import ROOT
 
 from shortloop.eeg.report import page
 from shortloop.eeg.report.content import KindResult
-from shortloop.eeg.report.page import SECTIONS, panels
+from shortloop.eeg.report.page import SECTIONS, page_of, panels
 from shortloop.eeg.report.sections.decoding import OVER_TIME
 from shortloop.eeg.report.sections.section import Section
 from shortloop.eeg.study.load import DEFAULT_STUDY
@@ -187,9 +187,11 @@ def test_a_section_has_words_for_what_it_shows(section: Section[KindResult], res
 
 def test_figures_are_numbered_as_they_are_shown() -> None:
     whole = details(kind_result())
-    found = panels(report_content(whole, kind_result("power", test_bins=None), evoked=(evoked(),)))
-    assert [each.number for each in found] == list(range(1, 12))
-    assert [each.name for each in found] == [
+    content = report_content(whole, kind_result("power", test_bins=None), evoked=(evoked(),))
+    figures = [each for section in page_of(content).sections for each in section.figures]
+    assert [each.number for each in figures] == list(range(1, 12))
+    assert [each.name for each in figures] == [each.name for each in panels(content)]
+    assert [each.name for each in figures] == [
         "evoked_study",
         "amplitude_decoding_over_time",
         "amplitude_generalization",

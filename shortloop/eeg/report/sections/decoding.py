@@ -10,12 +10,19 @@ import numpy as np
 from shortloop.base.text import listed
 from shortloop.base.types import FloatArray
 from shortloop.eeg.group.maps import MapStatistics
-from shortloop.eeg.group.settings import TOO_SMALL
+from shortloop.eeg.group.settings import NULLS, TOO_SMALL
 from shortloop.eeg.report.content import Confusion, KindResult
 from shortloop.eeg.report.figure_parts import colour_bar_below, colour_limits, draw_map, map_shape
 from shortloop.eeg.report.labels import SCORES, chance_text, letter_of, p_text, score_label, score_text
-from shortloop.eeg.report.sections.section import TIMES, Section, fields_of, null_word, title_of, transfer
-from shortloop.eeg.report.summary import confidence_half_width, effect_text, group_findings, statistics_csv
+from shortloop.eeg.report.sections.section import TIMES, Section, fields_of, title_of, transfer
+from shortloop.eeg.report.summary import (
+    confidence_half_width,
+    effect_text,
+    group_findings,
+    peaks_of,
+    spans_of,
+    statistics_csv,
+)
 from shortloop.eeg.report.times import edges_of, plane_of, time_scale
 from shortloop.report.layout import PAD, arrange, short
 from shortloop.report.page import csv_text
@@ -39,22 +46,17 @@ def finding(shape: str, result: KindResult) -> str:
     if shape == "generalization":
         what, clusters = f"generalization {transfer(result)}", found["regions"]
 
-    def where(each: dict[str, Any]) -> str:
-        if "start" in each:
-            return scale.during(each["start"], each["end"])
-        return f"for training {scale.during(*each['train'])} and testing {scale.during(*each['test'])}"
-
-    def peak_at(each: dict[str, Any]) -> str:
-        if "peak_time" in each:
-            return f"at {scale.point(each['peak_time'])}"
-        trained, tested = scale.point(each["peak_train_time"]), scale.point(each["peak_test_time"])
-        return f"for training at {trained} and testing at {tested}"
+    def where(spans: list[list[float]]) -> str:
+        said = [scale.during(*span) for span in spans]
+        return f"for training {said[0]} and testing {said[1]}" if len(said) > 1 else said[0]
 
     start = f"{result.kind.capitalize()}, {what}: decoding"
     caution = f" But {TOO_SMALL}." if found["too_small"] else ""
     p, p_max = p_text(found["p"]), p_text(found["p_max"])
     if clusters:
-        places = [f"{each['direction']} chance {where(each)} ({p_text(each['p'])})" for each in clusters]
+        places = [
+            f"{each['direction']} chance {where(spans_of(each))} ({p_text(each['p'])})" for each in clusters
+        ]
         said = f"{start} was significantly {listed(places)}.{caution}"
     elif found["p_max"] is not None and found["p_max"] <= result.curve.alpha:
         said = (
@@ -70,7 +72,8 @@ def finding(shape: str, result: KindResult) -> str:
     if found["peak"] is not None:
         for words, each in [(f"The {_mean_score(result)} was highest", found), *peaks]:
             score = score_text(result.curve.score, each["peak"])
-            said += f" {words} {peak_at(each)}, {score}{effect_text(each['effect'])}."
+            at = where([[time, time] for time in peaks_of(each)])
+            said += f" {words} {at}, {score}{effect_text(each['effect'])}."
     return said
 
 
@@ -192,15 +195,10 @@ def _over_time_caption(result: KindResult, settings: dict[str, Any]) -> str:
     band += f"grey: each participant{rough}."
     if stats.level == "participant":
         band = f"Blue: the participant's score{smoothed}{'; grey: not smoothed' if result.smoothed else ''}."
-    bars = "Dashed: chance; no bin differs significantly from it"
-    if stats.significant.any() or (stats.p_max <= stats.alpha).any():
-        bars = (
-            "Bars below: bins that differ from chance (dashed), by cluster mass (black) and by the maximum "
-            "statistic (orange)"
-        )
     return (
         f"Decoding of {result.train_phase} trials from {result.kind} features of the same time bin, by "
-        f"{folded}. {band} {bars}; the statistic is {_corrected(stats, settings)}"
+        f"{folded}. {band} Dashed: chance; bars below: bins that differ from it, by cluster mass (black) and "
+        f"by the maximum statistic (orange). The statistic is {_corrected(stats)}"
     )
 
 
@@ -208,20 +206,19 @@ def _generalization_caption(result: KindResult, settings: dict[str, Any]) -> str
     stats = _plane(result)
     left = "score" if result.curve.level == "participant" else "mean over participants"
     smoothed = ", smoothed" if result.smoothed else ""
-    outlined = " Outlined cells belong to significant clusters." if stats.significant.any() else ""
     return (
         f"Classifiers trained on each time bin of {result.train_phase} (x) decode each time bin of "
-        f"{result.test_phase} (y) from {result.kind} features. Left: {left}{smoothed}; right: "
-        f"{_corrected(stats, settings, outlined)}"
+        f"{result.test_phase} (y) from {result.kind} features. Left: {left}{smoothed}; outlined: significant "
+        f"clusters; right: {_corrected(stats)}"
     )
 
 
-def _corrected(stats: MapStatistics, settings: dict[str, Any], more: str = "") -> str:
+def _corrected(stats: MapStatistics) -> str:
     alone = stats.level == "participant"
     statistic = "z in the participant's own permutations" if alone else "one-sample t against chance"
     return (
-        f"{statistic}.{more} Corrected for all cells with {len(stats.null_max):,} "
-        f"{null_word(stats, settings)} (two-sided, family-wise α = {stats.alpha:g})."
+        f"{statistic}. Corrected for all cells with {len(stats.null_max):,} {NULLS[stats.null]} "
+        f"(two-sided, family-wise α = {stats.alpha:g})."
     )
 
 
@@ -258,11 +255,10 @@ def _shares(counts: FloatArray) -> FloatArray:
 
 def _at_peak(result: KindResult, confusion: Confusion) -> str:
     scale = time_scale(result)
-    at = scale.point(float(result.train_times[confusion.train_bin]))
-    if confusion.test_bin is None:
+    at = scale.point(confusion.train_time)
+    if confusion.test_time is None:
         return f"{short(result.train_phase, 18)}, {at}"
-    assert result.test_times is not None
-    tested = scale.point(float(result.test_times[confusion.test_bin]))
+    tested = scale.point(confusion.test_time)
     return f"{short(result.train_phase, 9)}, {at} → {short(result.test_phase, 9)}, {tested}"
 
 
@@ -304,13 +300,11 @@ def _confusion_alt(result: KindResult) -> str:
 def _confusion_csv(result: KindResult) -> str:
     unit, rows = result.time_unit, []
     for each in result.confusions:
-        tested = None
-        if each.test_bin is not None and result.test_times is not None:
-            tested = result.test_times[each.test_bin]
-        trained, shares = result.train_times[each.train_bin], _shares(each.counts)
+        shares = _shares(each.counts)
         for (row, column), count in np.ndenumerate(each.counts):
             named = result.classes[row], result.classes[column]
-            rows.append([trained, tested, *named, float(count), float(shares[row, column])])
+            share = float(shares[row, column])
+            rows.append([each.train_time, each.test_time, *named, float(count), share])
     columns = [f"train time ({unit})", f"test time ({unit})", "true class", "predicted class", "trials"]
     return csv_text([*columns, "trials of the class (%)"], rows)
 
@@ -340,7 +334,7 @@ CONFUSIONS = Section(
     "confusion",
     "Confusions at the peaks",
     confusion_matrices,
-    f"{TIMES} classes confusions curve.level test_phase train_phase",
+    f"{TIMES} classes confusions test_phase train_phase",
     _confusion_caption,
     _confusion_csv,
     _confusion_alt,

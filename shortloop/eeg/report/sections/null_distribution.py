@@ -8,9 +8,10 @@ import numpy as np
 
 from shortloop.base.types import FloatArray
 from shortloop.eeg.group.maps import MapStatistics
+from shortloop.eeg.group.settings import NULLS
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.labels import letter_of
-from shortloop.eeg.report.sections.section import Section, fields_of, null_word, title_of
+from shortloop.eeg.report.sections.section import Section, fields_of, title_of
 from shortloop.report.layout import arrange, short
 from shortloop.report.page import csv_text
 from shortloop.report.style import BLACK, VERMILION, new_figure, styled
@@ -98,13 +99,12 @@ def _histogram(axes: Axes, null: FloatArray, observed: float, stats: MapStatisti
 
 
 def _caption(result: KindResult, settings: dict[str, Any]) -> str:
-    nulls = [f"{len(stats.null_max):,} {null_word(stats, settings)}" for stats in result.maps]
+    nulls = [f"{len(stats.null_max):,} {NULLS[stats.null]}" for stats in result.maps]
     over = nulls[0] if len(set(nulls)) == 1 else f"{nulls[0]} (left) and {nulls[1]} (right)"
     return (
         "What chance gives: the largest statistic of each whole null map (above) and the mass of its "
-        f"heaviest cluster (below), over {over}; "
-        f"observed maxima in orange{_beyond(result.maps)}. Values right of the dashed line have "
-        f"p ≤ {result.curve.alpha:g}."
+        f"heaviest cluster (below), over {over}; observed maxima in orange; what lies far beyond the edge "
+        f"stands at it. Values right of the dashed line have p ≤ {result.curve.alpha:g}."
     )
 
 
@@ -113,14 +113,6 @@ def _end(null: FloatArray, critical: float | None) -> float:
     finite = null[np.isfinite(null)]
     most = float(np.quantile(finite, 0.95)) if finite.size else 1.0
     return FAR * max(most, critical if critical is not None and np.isfinite(critical) else 0.0)
-
-
-def _beyond(parts: list[MapStatistics]) -> str:
-    for stats in parts:
-        for seen, null in zip(observed_maxima(stats), (stats.null_max, stats.null_mass), strict=True):
-            if max(seen, float(null[np.isfinite(null)].max(initial=0.0))) > _end(null, None):
-                return "; what lies far beyond the edge stands at it"
-    return ""
 
 
 def _csv(result: KindResult) -> str:

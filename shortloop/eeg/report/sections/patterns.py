@@ -21,6 +21,7 @@ from shortloop.report.style import BLUE, DIVERGING, GREY, SEQUENTIAL, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.cm import ScalarMappable
     from matplotlib.figure import Figure
 
 PATTERNS = "channels frequencies of_frequencies patterns positions sensors shown unit"
@@ -140,13 +141,11 @@ def _images(result: KindResult) -> Figure:
         figure = new_figure()
         panels = subplots(figure, len(classes), columns)
         for place, (axes, each) in enumerate(zip(panels, values, strict=True)):
-            style: dict[str, Any] = {"cmap": DIVERGING, "vmin": limits[0], "vmax": limits[1]}
-            axes.pcolormesh(edges, np.arange(len(each) + 1), each, rasterized=True, **style)
+            _channel_map(axes, edges, each, known.channels, limits, DIVERGING)
             axes.set_title(short(classes[place], 20))
             axes.set_xlabel(label)
             if known.of_frequencies is None:
                 scale.ticks(axes.xaxis, result.train_times, 5)
-            _name_channels(axes, known.channels)
             if place % columns:
                 axes.tick_params(labelleft=False)
         area = arrange(figure, panels, columns, _title(result), height=3.2, below=0.62)
@@ -154,12 +153,17 @@ def _images(result: KindResult) -> Figure:
     return figure
 
 
-def _name_channels(axes: Axes, channels: tuple[str, ...]) -> None:
-    # The first is on top; of many, every other one has a name.
+def _channel_map(
+    axes: Axes, edges: FloatArray, values: FloatArray, channels: tuple[str, ...], limits: Limits, cmap: str
+) -> ScalarMappable:
+    """Draw values of (channels, bins), the first channel on top; of many, every other one has a name."""
+    colours: dict[str, Any] = {"cmap": cmap, "vmin": limits[0], "vmax": limits[1]}
+    image = axes.pcolormesh(edges, np.arange(len(values) + 1), values, rasterized=True, **colours)
     step = -(-len(channels) // NAMES)
     axes.set_yticks(np.arange(0, len(channels), step) + 0.5, [short(name, 10) for name in channels[::step]])
     axes.set_ylim(len(channels), 0)
     axes.tick_params(axis="y", length=0)
+    return image
 
 
 def _bar(figure: Figure, limits: Limits, top: float, label: str, below: Axes | None = None) -> None:
@@ -282,10 +286,8 @@ def selected_features(result: KindResult) -> Figure:
         else:
             share = 100 * channels.T
             limits = 0.0, float(share.max()) or 1.0, False
-            colours: dict[str, Any] = {"cmap": SEQUENTIAL, "vmin": 0.0, "vmax": limits[1]}
-            image = panels[1].pcolormesh(edges, np.arange(len(share) + 1), share, rasterized=True, **colours)
+            image = _channel_map(panels[1], edges, share, known.channels, limits, SEQUENTIAL)
             panels[1].set_title("Of each channel")
-            _name_channels(panels[1], known.channels)
             area = arrange(figure, panels, 2, title, height=3.4, right=RIGHT, below=0.62)
             colour_bar_below(image, panels[1], area, limits, "Features kept (%)")
         handles, labels = panels[0].get_legend_handles_labels()
@@ -348,7 +350,7 @@ ACTIVATION = Section(
     "patterns",
     "Activation patterns",
     activation_patterns,
-    f"{TIMES} curve.level effect peak {fields_of('patterns', PATTERNS)}",
+    f"{TIMES} effect peak {fields_of('patterns', PATTERNS)}",
     _patterns_caption,
     _patterns_csv,
     _patterns_alt,
@@ -361,7 +363,7 @@ SELECTED = Section(
     "selected_features",
     "Selected features",
     selected_features,
-    f"{TIMES} curve.level {fields_of('patterns', 'channels features kept kept_channels')}",
+    f"{TIMES} {fields_of('patterns', 'channels features kept kept_channels')}",
     _selected_caption,
     _selected_csv,
     _selected_alt,

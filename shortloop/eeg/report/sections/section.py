@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from shortloop.eeg.group.maps import MapStatistics
-from shortloop.eeg.group.settings import NULLS
 from shortloop.eeg.report.content import KindResult
 from shortloop.report.layout import short
-from shortloop.report.page import PageTable
+from shortloop.report.page import Drawing, PageTable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,6 +36,12 @@ class Section(Generic[T]):
     # Gives the results that have figures of their own, with the ends of these figures' names and titles.
     parts: Callable[[T], list[tuple[str, str, T]]] = lambda result: [("", "", result)]
 
+    def drawing(self, name: str, title: str, result: T) -> Drawing[T]:
+        assert self.draw is not None
+        caption = alt = ""  # which are only for the page
+        reads, cost = tuple(self.reads.split()), self.cost(result)
+        return Drawing(name, result, self.draw, title, caption, alt, self.numbers, reads, cost)
+
 
 def fields_of(name: str, fields: str) -> str:
     """Name fields of the field `name`, for `Section.reads`."""
@@ -46,21 +50,16 @@ def fields_of(name: str, fields: str) -> str:
 
 def title_of(result: KindResult, what: str) -> str:
     """Title of a figure: kind of features, what it shows, and of whom."""
-    whose = f"group of {len(result.participants)}"
-    if result.curve.level == "participant":
-        whose = f"participant {short(result.participants[0], 20)}"
-    return f"{result.kind.capitalize()}: {what}, {whose}"
+    return f"{result.kind.capitalize()}: {what}, {whose(result.participants)}"
+
+
+def whose(participants: Sequence[str]) -> str:
+    if len(participants) == 1:
+        return f"participant {short(participants[0], 20)}"
+    return f"group of {len(participants)}"
 
 
 def transfer(result: KindResult) -> str:
     if result.train_phase == result.test_phase:
         return f"across time within {result.train_phase}"
     return f"from {result.train_phase} to {result.test_phase}"
-
-
-def null_word(stats: MapStatistics, settings: dict[str, Any]) -> str:
-    if stats.null:
-        return NULLS[stats.null]
-    if stats.level == "group" and settings.get("group", {}).get("null") == "sign-flips":
-        return NULLS["sign-flips"]
-    return NULLS[settings.get("permutations", {}).get("null") or ""]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -9,7 +10,7 @@ from shortloop.eeg.group.settings import SHARED_TRAINING
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.labels import chance_text, p_alone, score_text
 from shortloop.eeg.report.sections.section import Section
-from shortloop.eeg.report.summary import effect_parts, group_findings, participant_table
+from shortloop.eeg.report.summary import effect_parts, group_findings, participant_table, peaks_of, spans_of
 from shortloop.eeg.report.times import TimeScale, time_scale
 from shortloop.report.files import TABLES
 from shortloop.report.page import PageTable, TableRow, csv_text, slug
@@ -45,22 +46,19 @@ def effects(result: KindResult) -> PageTable:
 
 
 def _effect(name: str, found: dict[str, Any], scale: TimeScale, result: KindResult) -> TableRow:
-    when = at = NONE
-    if "start" in found:
-        when = scale.span(found["start"], found["end"])
-    elif "train" in found:
-        when = f"trained {scale.span(*found['train'])}, tested {scale.span(*found['test'])}"
-    if found["peak"] is not None and "peak_time" in found:
-        at = scale.point(found["peak_time"])
-    elif found["peak"] is not None:
-        trained, tested = scale.point(found["peak_train_time"]), scale.point(found["peak_test_time"])
-        at = f"trained {trained}, tested {tested}"
+    when = NONE if "direction" not in found else _both(scale.span(*each) for each in spans_of(found))
+    at = NONE if found["peak"] is None else _both(map(scale.point, peaks_of(found)))
     peak = score_text(result.curve.score, found["peak"])
     cells = [found.get("direction", "not significant"), when, p_alone(found["p"]), peak, at]
     if result.curve.level == "group":
         d, ends = (NONE, "") if found["effect"] is None else effect_parts(found["effect"])
         cells.append(f"{d} ({ends})" if ends else d)
     return TableRow(name, tuple(cells))
+
+
+def _both(said: Iterable[str]) -> str:
+    trained, *tested = said
+    return f"trained {trained}, tested {tested[0]}" if tested else trained
 
 
 def _effects_csv(result: KindResult, found: dict[str, Any]) -> str:
@@ -71,17 +69,12 @@ def _effects_csv(result: KindResult, found: dict[str, Any]) -> str:
     rows = []
     plane = found["generalization"] or {"regions": ()}
     for each in (*found["curve"]["clusters"], *plane["regions"]):
-        if "start" in each:
-            scores, times, peak = (
-                "decoding",
-                (each["start"], each["end"], None, None),
-                (each["peak_time"], None),
-            )
-        else:
-            scores, times = "generalization", (*each["train"], *each["test"])
-            peak = each["peak_train_time"], each["peak_test_time"]
+        curve = "start" in each
+        times = [*(time for span in spans_of(each) for time in span), *[None] * (2 * curve)]
+        peak = [each["peak"], *peaks_of(each), *[None] * curve]
         d = [(each["effect"] or {}).get(name) for name in ("d", "low", "high")]
-        rows.append([scores, each["direction"], *times, each["p"], each["peak"], *peak, *d])
+        scores = "decoding" if curve else "generalization"
+        rows.append([scores, each["direction"], *times, each["p"], *peak, *d])
     return csv_text(columns, rows)
 
 

@@ -53,7 +53,6 @@ def pipeline(run: FramesRun) -> Built:
         machine=describe_machine(),
         table=table,
         measured=measured,
-        formats=frames.report.formats,
     )
 
 

@@ -1,20 +1,18 @@
-"""Table, figure and page of the measurements of all libraries."""
+"""Table and page of the measurements of all libraries."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
 
 from shortloop.exax.method import exax_method
-from shortloop.report.stage import ReportStage
-from shortloop.stages.stage import Finished, Job, Outputs
-
-if TYPE_CHECKING:
-    from shortloop.frames.report import Content
-    from shortloop.report.page import Drawing
+from shortloop.frames.report import collect, fastest, limits, overview, page_of
+from shortloop.report.files import REPORT
+from shortloop.report.page import files_beside, html_of
+from shortloop.stages.stage import Finished, Job, Outputs, Stage
 
 
-class FramesReport(ReportStage):
-    """Report: a page with one table and one figure of what was measured."""
+class FramesReport(Stage):
+    """Report: a page with one table of what was measured."""
 
     frames: dict[str, object]  # the settings, as the page shows them
     left_out: dict[str, str]  # libraries, and why
@@ -22,26 +20,16 @@ class FramesReport(ReportStage):
     table: Job
     measured: list[Job]
 
-    def drawings(self) -> list[Drawing[Content]]:
-        """The figure of the measurements."""
-        from shortloop.frames.report import collect, drawings
-
-        self._content = collect(self.measured, self.table, self.frames, self.left_out, self.machine)
-        return drawings(self._content)
-
     def finish(self, out: Outputs) -> Finished:
         """Page, table, and findings as plain data."""
-        import json
-
-        from shortloop.frames.report import fastest, limits, overview, page_of
-
-        content = self._content
-        frame = content.measured
+        content = collect(self.measured, self.table, self.frames, self.left_out, self.machine)
+        frame, page = content.measured, page_of(content)
         findings = {"overview": overview(content), "fastest": fastest(content), "limits": limits(content)}
         return Finished(
             {"frames": content.frames},
             files={
-                **self.report_files(out, page_of(content)),
+                REPORT: html_of(page, {}, ()),
+                **files_beside(page),
                 "findings.json": (json.dumps(findings, indent=1) + "\n").encode(),
                 "measured.csv": frame.to_csv(index=False).encode(),
             },

@@ -1,4 +1,4 @@
-"""Report page: one table and one figure of the measurements."""
+"""Report page: one table of the measurements."""
 
 from __future__ import annotations
 
@@ -8,32 +8,23 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from shortloop.base.plain import Plain
-from shortloop.frames.work import BYTES, COPIES, EVERY, GUIDE, LIBRARIES, TRANSFORMATIONS, TRAP_NAME
-from shortloop.report.layout import arrange
+from shortloop.frames.work import BYTES, COPIES, EVERY, GUIDE, TRANSFORMATIONS, TRAP_NAME
 from shortloop.report.page import (
-    Drawing,
     Page,
     PageSection,
     PageTable,
     Source,
     TableRow,
-    provenance_rows,
     source_of,
 )
-from shortloop.report.style import BLUE, DARK, GREY, new_figure, styled
 from shortloop.stages.results import Result, upstream
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 RIGHT, WRONG, FAILED, LEFT_OUT = "right", "wrong", "failed", "left out"
 DISTURBED = 0.25  # cores used by other processes, above which times are reported as disturbed
-TITLES = {"apply": "a function for each row", "column": "a column at once", "groups": "sums by group"}
-PER_ROW = 0.19  # inches
-WIDE = 50  # ratio of the limits of an axis, above which powers of ten suffice as ticks
 NO_BREAK = "\u00a0"
 COLUMNS = ("work", "settings", "seconds", "range", "× pandas", "start", "memory", "result", "version")
 
@@ -171,22 +162,7 @@ def limits(content: Content) -> list[str]:
     return sentences
 
 
-def drawings(content: Content) -> list[Drawing[Content]]:
-    if not (_drawn(content.measured)["status"] == RIGHT).any():
-        return []
-    columns = ["transformation", "library", "cores", "status", "median_s", "least_s", "most_s", "start_s"]
-    caption = "From the Parquet files to the result in memory. Note the logarithmic scale."
-    alt = "Seconds that each library takes for each transformation."
-
-    def numbers(shown: Content) -> str:
-        return str(_drawn(shown.measured)[columns].to_csv(index=False))
-
-    return [Drawing("times", content, _draw_times, "Time", caption, alt, numbers, ("measured",))]
-
-
 def page_of(content: Content) -> Page:
-    provenance = provenance_rows(content.sources)
-    figures = tuple(each.figure(number, provenance) for number, each in enumerate(drawings(content), 1))
     rows = tuple(TableRow(EVERY[row.library].title, _cells(row)) for row in _rows(content.measured))
     caption = (
         "Seconds: median of the repeats, and their range. × pandas: how many times as fast as pandas. Start: "
@@ -198,7 +174,7 @@ def page_of(content: Content) -> Page:
         kind="Data frames",
         title=str(content.frames["name"]),
         overview=overview(content),
-        sections=(PageSection("times", "Times and results", tuple(fastest(content)), figures, (table,)),),
+        sections=(PageSection("times", "Times and results", tuple(fastest(content)), (), (table,)),),
         limits=tuple(limits(content)),
         settings=content.frames,
         versions=content.versions,
@@ -230,51 +206,6 @@ def _span(seconds: float) -> str:
     if seconds >= 0.995:
         return f"{seconds:.{2 - (seconds >= 9.95) - (seconds >= 99.5)}f} s"
     return _or_dash(seconds, f"{1000 * seconds:.{0 if seconds >= 0.0995 else 1}f} ms")
-
-
-def _draw_times(content: Content) -> Figure:
-    from matplotlib.ticker import FuncFormatter, LogLocator
-
-    table = _drawn(content.measured)
-    names = sorted({*table["library"]}, key=[*LIBRARIES].index)
-    note = "Filled: median of the repeats, with their range. Open: the same with the start of the library."
-    with styled():
-        figure = new_figure()
-        groups = [*table.groupby("transformation", sort=False)]
-        panels = list(figure.subplots(1, len(groups), squeeze=False, sharey=True).flat)
-        for axes, (what, rows) in zip(panels, groups):
-            axes.set(xscale="log", xlabel="Time (s)", title=TITLES[str(what)])
-            axes.set_yticks(range(len(names)), [EVERY[name].title for name in names])
-            axes.set_ylim(len(names) - 0.5, -0.5)
-            for row in _rows(rows):
-                _draw_row(axes, row, names.index(row.library))
-            axes.margins(x=0.08)
-            axes.grid(axis="x", color=GREY, alpha=0.25, linewidth=0.5)
-            axes.tick_params(axis="y", length=0)
-            axes.minorticks_off()  # else only those have them that span few powers of ten
-            axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-            low, high = axes.get_xlim()
-            ticks = (1.0,) if high / low > WIDE else (1.0, 2.0, 5.0)
-            axes.xaxis.set_major_locator(LogLocator(subs=ticks, numticks=8))
-        height = 0.3 + PER_ROW * len(names)
-        arrange(figure, panels, len(panels), "Time from the files to the result", note, height=height)
-        return figure
-
-
-def _draw_row(axes: Axes, row: Any, place: int) -> None:
-    if row.status != RIGHT:
-        where = ("axes fraction", "data")
-        axes.annotate(row.status, (0.03, place), xycoords=where, va="center", fontsize=8, color=DARK)
-        return
-    axes.plot([row.least_s, row.most_s], [place, place], color=BLUE, linewidth=1.2)
-    axes.plot(row.median_s, place, "o", color=BLUE, markersize=5)
-    whole = row.start_s + row.median_s
-    axes.plot(whole, place, "o", color=BLUE, markersize=5, markerfacecolor="none")
-
-
-def _drawn(table: pd.DataFrame) -> pd.DataFrame:
-    """Rows of the figure: all that ran, without the known mistake."""
-    return table[(table["workers"] > 0) & (table["library"] != TRAP_NAME)]
 
 
 def _rows(table: pd.DataFrame) -> list[Any]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field, model_validator
 
 from shortloop.frames.work import GUIDE, LIBRARIES, TRANSFORMATIONS
-from shortloop.report.settings import ReportSettings
 from shortloop.settings.base import Name, Settings, StudySettings
 
 MOST_FILES = 100_000
@@ -77,7 +76,6 @@ class Frames(StudySettings):
     table: TableSettings = Field(TableSettings(), description="the table")
     timing: TimingSettings = Field(TimingSettings(), description="how work is timed")
     modin: ModinSettings = Field(ModinSettings(), description="where Modin is")
-    report: ReportSettings = Field(ReportSettings(), description="the report")
 
     @model_validator(mode="after")
     def _consistent(self) -> Frames:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from io import StringIO
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from frames_rows import content, mixture, row
 from hypothesis import given
 from hypothesis import strategies as st
 from whole_page import write_whole
 
-from shortloop.frames.report import Content, drawings, fastest, limits, line_of, overview, page_of
+from shortloop.frames.report import Content, fastest, limits, line_of, overview, page_of
 from shortloop.frames.work import APPLY, COLUMN, LIBRARIES, TRANSFORMATIONS, TRAP_NAME
 
 
@@ -23,11 +21,8 @@ def shown() -> Content:
     return mixture()
 
 
-def test_a_page_is_one_table_and_one_figure(shown: Content, tmp_path: Path) -> None:
-    first, *files = write_whole(page_of(shown), tmp_path, drawings(shown))
-    figures = [file for file in files if file.parent.name == "figures"]
-    assert len(figures) == 3  # formats
-    assert all(file.stat().st_size > 5000 for file in figures)
+def test_a_page_is_one_table(shown: Content, tmp_path: Path) -> None:
+    first, *_ = write_whole(page_of(shown), tmp_path)
     page = first.read_text(encoding="utf-8")
     for words in (
         "wrong: 3 of 7 sums are wrong",
@@ -61,16 +56,8 @@ def test_rows_have_each_number_once(shown: Content) -> None:
     assert [cell for cell in cells if re.search(r"\de[+-]\d|nan|None", cell)] == []
 
 
-def test_numbers_beside_the_figure_are_those_that_are_drawn(shown: Content) -> None:
-    (drawing,) = drawings(shown)
-    times = pd.read_csv(StringIO(drawing.numbers(shown)))
-    table = shown.measured.query("library != 'fork-trap' and status != 'left out'")
-    pd.testing.assert_frame_equal(times, table[times.columns].reset_index(drop=True), check_dtype=False)
-
-
 def test_nothing_measured_is_no_crash(tmp_path: Path) -> None:
     shown = content(line_of("modin", COLUMN, "left out", "not there"), row(TRAP_NAME, COLUMN, 1.0))
-    assert drawings(shown) == []
     page = write_whole(page_of(shown), tmp_path)[0].read_text(encoding="utf-8")
     assert "column: no library was right" in page
     assert "not there" in page

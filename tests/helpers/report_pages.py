@@ -13,7 +13,7 @@ from report_synthetic import details, evoked, kind_result, report_content, write
 from whole_page import write_whole
 
 from shortloop.eeg.checks.summary import summarize
-from shortloop.frames.report import drawings, page_of
+from shortloop.frames.report import page_of
 from shortloop.panel.diagnostics import PAGES
 from shortloop.report.deliver import copy_files, copy_report
 from shortloop.report.files import TABLES
@@ -42,8 +42,7 @@ def panel(folder: Path) -> None:
 
 def frames(folder: Path) -> None:
     """A report of libraries that were right, wrong, not there and not able to."""
-    content = mixture()
-    write_whole(page_of(content), folder, drawings(content))
+    write_whole(page_of(mixture()), folder)
 
 
 PAGES_OF: dict[str, Callable[[Path], None]] = {"eeg": eeg, "panel": panel, "frames": frames}

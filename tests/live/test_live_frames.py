@@ -99,7 +99,7 @@ def test_the_report_says_what_was_found(project: FramesProject) -> None:
     for word in ("exax dataset", "np.random in forks", "modin-environment", "a mistake on purpose"):
         assert word in page
     summary = project.summary()
-    assert {"figures/times.png", "measured.csv", "measured.parquet"} <= {*summary["files"]}
+    assert {"report.html", "measured.csv", "measured.parquet"} <= {*summary["files"]}
     assert any("exax dataset is the fastest" in each for each in summary["findings"]["fastest"])
 
 

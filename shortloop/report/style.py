@@ -100,6 +100,7 @@ def import_matplotlib(formats: Sequence[FigureFormat] = FORMATS) -> None:
 
 def new_figure(height: float = 4.0, title: str = "", width: float = WIDTH) -> Figure:
     """Create an empty figure, without a window; one with a title is laid out when it is saved."""
+    need("report", REPORT_LIBRARIES)
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 

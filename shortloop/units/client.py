@@ -163,7 +163,8 @@ class Computing:
             "the units of a stage differ between processes",
             found=f"{self._unit_name(unit)} ({self._what}) {how} in a worker",
             expected="the same units, and the same data for each, whenever the job's inputs are the same",
-            hint="sort collections without an order, such as sets or folders, and seed random numbers",
+            hint="sort collections without an order, such as sets or folders, and seed random numbers; with "
+            "`SHORTLOOP_ENGINE=slices`, only one process lists units",
         )
 
 

@@ -48,6 +48,8 @@ def fit_groups(rows: Rows, found: Found, kind: int) -> None:
             if has_basis:
                 reason, q, largest, smallest = groups.basis_by_factor(q, largest, smallest, room)
         condition = largest / smallest
+        # Called once: what two places call may come to other bits if it is compiled than read from a cache.
+        _sums_of_squares(y, weights, numbers[g])
         for scaled in (False, True):  # the second time, if the first is not good enough
             if scaled:
                 is_there, q, condition = groups.scaled_basis_of_group(rows, g, room)
@@ -67,7 +69,6 @@ def fit_groups(rows: Rows, found: Found, kind: int) -> None:
                 else:
                     matrices.inverse_of(room.first, inverse)
                     _solve_refined(q, inverse, left, room.right, room.step, beta[g])
-                _sums_of_squares(y, weights, numbers[g])
                 numbers[g, 0], numbers[g, 3] = matrices.dot(left, left), largest / smallest
                 if not numbers[g, 0] > EXACT * numbers[g, 2]:
                     reason = Reason.EXACT_FIT

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import tracemalloc
 from collections.abc import Callable
 from functools import partial
@@ -58,6 +61,45 @@ def test_bits_do_not_depend_on_blocks(name: str, values: int, monkeypatch: pytes
     whole = fits()[name](x, y, starts)
     monkeypatch.setattr(batch, "BLOCK", values)
     assert_alike(fits()[name](x, y, starts), whole)
+
+
+FITTED = """\
+import hashlib, sys
+sys.path.insert(0, HELPERS)
+import numpy as np
+from panel_fits import fit_groups
+rng = np.random.default_rng(5)
+starts = np.arange(0, 4001, 80)
+x = np.stack([np.ones(4000), 2000.0 + rng.standard_normal(4000), rng.standard_normal(4000)])
+y, chance = x[2] + rng.standard_t(3, 4000), (rng.uniform(size=4000) < 0.5).astype(float)
+asked = [("ols", y, {}), ("ols", y, {"covariance": "HC3"}), ("rlm", y, {}), ("quantreg", y, {})]
+asked += [("ols", y, {"weights": rng.uniform(0.5, 2.0, 4000), "covariance": "HC1"})]
+asked += [("logit", chance, {}), *(("glm", chance, {"family": f}) for f in ("binomial", "poisson"))]
+for columns in (x, np.stack([x[0], rng.standard_normal(4000), x[2]])):
+    for model, outcome, more in asked:
+        found = vars(fit_groups(model, columns, outcome, starts, **more))
+        for name in sorted(found):
+            print(model, name, hashlib.sha256(np.asarray(found[name], float).tobytes()).hexdigest())
+"""
+
+
+@pytest.mark.slow
+def test_bits_do_not_depend_on_where_compiled_code_comes_from(tmp_path: Path) -> None:
+    """Compiled here, or read from the cache: what is not inlined may be taken from another module then."""
+    code = FITTED.replace("HELPERS", repr(str(Path(__file__).parents[1] / "helpers")))
+    environment = {
+        **os.environ,
+        "NUMBA_CACHE_DIR": str(tmp_path),
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+    }
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True
+        ).stdout.splitlines()
+        for _ in range(2)
+    ]
+    assert len(said[0]) > 100
+    assert said[0] == said[1]
 
 
 @pytest.mark.parametrize("name", ["ols", "logit"])

@@ -13,6 +13,8 @@ import numpy as np
 
 from benchmarks.measure import interleaved, ratio, seconds_of, spread
 from benchmarks.options import Options
+from benchmarks.panel_corpus import corpus
+from benchmarks.panel_models import ASKED as ASKED_OF
 from benchmarks.panel_models import iterated
 from benchmarks.write import figures
 
@@ -28,8 +30,7 @@ FORMULAS = 100
 """Groups that are fitted by a formula in a groupby; the others take as long."""
 OURS, SHUFFLED = "shortloop", "shortloop, shuffled rows"
 ARRAYS, GROUPBY, PLUGIN = "statsmodels on arrays", "statsmodels, formula in a groupby", "polars-ds"
-TESTS = ("params", "bse", "tvalues", "pvalues")
-ASKED = (*TESTS, "rsquared", "rsquared_adj", "fvalue", "f_pvalue", "llf", "aic", "bic", "condition_number")
+ASKED = ASKED_OF["ols"]
 """What is asked of statsmodels, beside intervals: what ours gives."""
 
 
@@ -39,8 +40,9 @@ def run(options: Options) -> dict[str, Any]:
     shapes = QUICK if options.quick else SIZES
     sizes = {f"{groups} × {rows}": _measured(groups, rows, options.runs) for groups, rows in shapes}
     models, table = iterated(options)
-    tables = [*(_table(name, found) for name, found in sizes.items()), table]
-    return {"sizes": sizes, "models": models, "tables": tables}
+    real, of_real = corpus(options)
+    tables = [*(_table(name, found) for name, found in sizes.items()), table, of_real]
+    return {"sizes": sizes, "models": models, "corpus": real, "tables": tables}
 
 
 def _measured(groups: int, rows: int, runs: int) -> dict[str, Any]:

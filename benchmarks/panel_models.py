@@ -29,6 +29,17 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
 """Outcome and settings of each."""
 TESTS = ("params", "bse", "tvalues", "pvalues")
 ASKED = {
+    "ols": (
+        *TESTS,
+        "rsquared",
+        "rsquared_adj",
+        "fvalue",
+        "f_pvalue",
+        "llf",
+        "aic",
+        "bic",
+        "condition_number",
+    ),
     "logit": (*TESTS, "llf", "aic", "bic", "prsquared"),
     "glm": (*TESTS, "llf", "aic", "bic_llf", "deviance", "scale"),
     "rlm": (*TESTS, "scale"),

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 
 from shortloop.exax.method import exax_method
-from shortloop.frames.report import collect, fastest, limits, overview, page_of
 from shortloop.report.files import REPORT
-from shortloop.report.page import files_beside, html_of
 from shortloop.stages.stage import Finished, Job, Outputs, Stage
 
 
@@ -22,6 +20,9 @@ class FramesReport(Stage):
 
     def finish(self, out: Outputs) -> Finished:
         """Page, table, and findings as plain data."""
+        from shortloop.frames.report import collect, fastest, limits, overview, page_of
+        from shortloop.report.page import files_beside, html_of
+
         content = collect(self.measured, self.table, self.frames, self.left_out, self.machine)
         frame, page = content.measured, page_of(content)
         findings = {"overview": overview(content), "fastest": fastest(content), "limits": limits(content)}

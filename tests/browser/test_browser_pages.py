@@ -102,8 +102,13 @@ def test_neither_the_browser_nor_axe_has_anything_to_complain_of(view: View) -> 
 def test_it_is_as_light_or_dark_as_asked_and_figures_are_on_white(view: View) -> None:
     brightness = sum(map(int, re.findall(r"\d+", view.ask(COLOUR)))) / 3
     assert brightness < 40 if view.scheme == "dark" else brightness == 255
-    if view.scheme == "dark":
+    if view.scheme == "dark" and has_figures(view):
         assert view.ask(PLATE) == "rgb(255, 255, 255)"
+
+
+def has_figures(view: View) -> bool:
+    """True for all pages but that of data frames, which is one table."""
+    return bool(view.ask("() => document.title") != "a: data frames")
 
 
 @every_view
@@ -114,10 +119,11 @@ def test_every_figure_is_there_and_can_be_read(view: View, folder: Path) -> None
             files.append((*image.size, 9 / 72 * image.info["dpi"][0]))  # letters have 9 points at least
     images = view.ask(IMAGES)
     assert sorted((width, height) for width, height, _ in images) == sorted(each[:2] for each in files)
-    assert images
-    (letters,) = {round(size) for *_, size in files}
+    assert bool(images) == has_figures(view)
+    letters = {round(size) for *_, size in files}
+    assert len(letters) <= 1
     for width, _, shown in images:
-        assert letters * shown / width >= LEAST - 0.5
+        assert max(letters) * shown / width >= LEAST - 0.5
 
 
 @every_view
@@ -131,9 +137,10 @@ def test_nothing_is_wider_than_the_window_no_letters_are_tiny_and_no_word_is_cut
 def test_every_link_leads_somewhere(view: View, folder: Path) -> None:
     all_links = view.ask("() => [...document.links].map(each => each.href)")
     links = [link for link in all_links if not link.startswith(ADDRESS)]  # no board runs here
-    assert (len(links) < len(all_links)) == (view.ask("() => document.title") != "a: data frames")
+    assert (len(links) < len(all_links)) == has_figures(view)
     beside = {unquote(urlsplit(link).path) for link in links}
-    assert beside > {str(folder / REPORT)}
+    assert len(beside) > has_figures(view)
+    assert str(folder / REPORT) in beside
     assert [path for path in beside if not Path(path).stat().st_size] == []
     anchors = [urlsplit(link).fragment for link in links if urlsplit(link).fragment]
     assert len(anchors) > 2
@@ -151,7 +158,7 @@ def test_what_scrolls_is_a_tab_stop_and_what_does_not_is_none(view: View) -> Non
 @on_a_phone
 def test_what_scrolls_does_so_by_keyboard(view: View) -> None:
     regions = view.ask(SCROLLING)
-    assert len(regions) > 1
+    assert len(regions) > has_figures(view)
     assert all(role == "group" and label for role, label in regions)
     labels = {label for _, label in regions}
     assert len(labels) == len(regions)

@@ -184,7 +184,7 @@ def test_rows_have_the_cells_of_the_table() -> None:
         csv_text(["a", "b"], [(1,)])
 
 
-@pytest.mark.parametrize("analysis", PAGES_OF)
+@pytest.mark.parametrize("analysis", ["eeg", "panel"])
 def test_every_figure_of_an_analysis_is_on_its_page(tmp_path: Path, analysis: str) -> None:
     PAGES_OF[analysis](tmp_path)
     drawn = {f"figures/{file.name}" for file in (tmp_path / "figures").glob("*.png")}

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CORPUS = (  # data set, column of groups, formula
-    ("linearmodels.datasets.birthweight", "male", "bwght ~ cigs + parity + lfaminc"),
+    ("linearmodels.datasets.birthweight", "male", "bwght ~ packs + parity + faminc"),
     ("linearmodels.datasets.card", "south", "lwage ~ educ + exper + expersq + age"),
     ("linearmodels.datasets.jobtraining", "year", "hrsemp ~ grant + employ + sales"),
     ("linearmodels.datasets.mroz", "kidslt6", "hours ~ educ + age + exper + expersq"),

@@ -43,7 +43,7 @@ FITS = {
 
 
 class Status(IntEnum):
-    """Outcome of a fit. Of all but the first and the last, numbers are statsmodels', not to be relied on."""
+    """Outcome of a fit. Of all but the first and the last, numbers, if any, are not to be relied on."""
 
     FITTED = 0
     SINGULAR = 1

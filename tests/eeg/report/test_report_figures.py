@@ -208,7 +208,7 @@ def test_what_is_seen_far_from_the_null_leaves_room_for_it(factor: float) -> Non
     figure = null_distribution(replace(far, curve=replace(stats, null_max=one)))
     assert np.median(one) > 0.05 * figure.axes[0].get_xlim()[1]
     assert f"{np.abs(stats.t).max():,.0f} →" in [text.get_text() for text in figure.axes[0].texts]
-    assert "stands at it" in NULLS.caption(far, {})
+    assert "is drawn at it" in NULLS.caption(far, {})
 
 
 def test_a_few_cells_without_spread_do_not_take_all_colours() -> None:

@@ -103,8 +103,8 @@ def _caption(result: KindResult, settings: dict[str, Any]) -> str:
     over = nulls[0] if len(set(nulls)) == 1 else f"{nulls[0]} (left) and {nulls[1]} (right)"
     return (
         "What chance gives: the largest statistic of each whole null map (above) and the mass of its "
-        f"heaviest cluster (below), over {over}; observed maxima in orange; what lies far beyond the edge "
-        f"stands at it. Values right of the dashed line have p ≤ {result.curve.alpha:g}."
+        f"heaviest cluster (below), over {over}; observed maxima in orange; any value far beyond the "
+        f"edge is drawn at it. Values right of the dashed line have p ≤ {result.curve.alpha:g}."
     )
 
 

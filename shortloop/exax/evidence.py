@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -72,7 +71,8 @@ class Evidence:
     def warning(self, job: str, method: str) -> str:
         return (
             f"warning: {job} ({method}) has read {_listed(self.opened)}, which its key does not see: an "
-            "edit there makes nothing run again. Register the file and give its content as an option"
+            "edit there makes nothing run again. Give the stage a parameter of type `File`, or `list[File]` "
+            "for a folder, and `run.file(path)` of each file in the build script"
         )
 
 
@@ -156,7 +156,7 @@ def _note_opened(evidence: Evidence, notes: Sequence[Note], known: set[str]) -> 
     evidence.opened = [file for file in opened if file not in known and file not in sources]
     if evidence.opened:  # it may be known by another path
         real = set(map(os.path.realpath, known))
-        evidence.opened = [file for file in evidence.opened if not _is_known(file, real)]
+        evidence.opened = [file for file in evidence.opened if os.path.realpath(file) not in real]
         imported = {line["opened"] for line in notes if line.get("imported")}
         evidence.imported = [file for file in evidence.opened if file in imported]
 
@@ -174,17 +174,6 @@ def watchers() -> set[str]:
     found = {*names, *closure_of(names[0], files[names[0]], imported)[0]}  # at once, as they share most
     keep_sources()
     return found
-
-
-def _is_known(file: str, known: set[str]) -> bool:
-    """True for a known file, and for a folder with known files only."""
-    real = os.path.realpath(file)
-    if not file.endswith("/"):
-        return real in known
-    with contextlib.suppress(OSError):
-        inside = [each for each in os.listdir(real) if not each.startswith((".", "__pycache__"))]
-        return all(os.path.isdir(f"{real}/{each}") or f"{real}/{each}" in known for each in inside)
-    return False
 
 
 def _check_library(

@@ -160,9 +160,13 @@ def test_files_that_were_opened(job: Job) -> None:
     locate(*register([located]))
     for file in (data, declared, located, job.file, data):
         note(opened=str(file))
+    folder = f"{job.file.parent}/"  # what is in it now is in the key, what is added later is not
+    note(opened=folder)
     evidence = job.evidence(declared=[declared])
-    assert evidence == Evidence(opened=[str(data)])
-    assert "main-1 (one) has read data.txt, which its key does not see" in evidence.warning("main-1", "one")
+    assert evidence == Evidence(opened=[str(data), folder])
+    assert "main-1 (one) has read data.txt, shortloop/, which its key does not see" in evidence.warning(
+        "main-1", "one"
+    )
     assert json.loads((job.folder / NOTED).read_text(encoding="utf-8").splitlines()[0])
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -72,7 +73,7 @@ def exax_method(stage: type[Stage], file: str) -> dict[str, object]:
     made = {
         STAGE: stage,
         "description": inspect.getdoc(stage) or stage.__name__,
-        "depend_extra": [] if in_job_process() else code_of(file),  # exax asks before it forks a job
+        "depend_extra": [] if in_job_process() else _declared(stage, file),  # exax asks before it forks a job
         "options": options,
         "jobs": (*jobs, *([BEFORE] if stage.grows else [])),
         "datasets": (*datasets,),
@@ -81,6 +82,13 @@ def exax_method(stage: type[Stage], file: str) -> dict[str, object]:
         check_without_units(stage, file)
         return made | {"synthesis": _all_at_once(stage, file)}
     return made | {"prepare": _prepare(stage, file), "analysis": _analysis, "synthesis": _synthesis}
+
+
+def _declared(stage: type[Stage], file: str) -> object:
+    """Files in ``depend_extra``, with those that the module has declared above its stage."""
+    module = sys.modules.get(stage.__module__)
+    given = getattr(module, "depend_extra", ()) if getattr(module, "__file__", None) == file else ()
+    return given if isinstance(given, str) else [*code_of(file), *given]  # a text is refused elsewhere
 
 
 class _Work:

@@ -234,6 +234,8 @@ def _loaded(method: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(module_of(method), method)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
+    before = sys.modules.get(spec.name)
+    sys.modules[spec.name] = module  # decorators look for the module of what they decorate
     try:
         exec(compile(method.read_bytes(), str(method), "exec"), vars(module))
     except Exception as error:
@@ -243,6 +245,10 @@ def _loaded(method: Path) -> ModuleType:
             found=f"{type(error).__name__}: {error}",
             hint="correct it and run again",
         ) from error
+    finally:
+        del sys.modules[spec.name]
+        if before is not None:
+            sys.modules[spec.name] = before
     return module
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,18 @@ def test_however_it_is_declared(package: Path, listed: str) -> None:
     )
     method = write(package, "methods/a_one.py", f"{listed}\n")
     before = key(method)
+    file.write_text("two", encoding="utf-8")
+    assert key(method) != before
+
+
+@pytest.mark.parametrize("listed", ["from methods.lists import *", "depend_extra = ['more.txt']"])
+def test_a_function_that_is_a_stage_may_declare_too(package: Path, listed: str) -> None:
+    file = write(package, "methods/more.txt", "one")
+    write(package, "methods/lists.py", "depend_extra = ['more.txt']\n")
+    text = "from shortloop import stage\n\n@stage\ndef one(number: int):\n    return {'number': number}\n"
+    method = write(package, "methods/a_one.py", f"{listed}\n{text}")
+    before, loaded = key(method), dict(sys.modules)
+    assert sys.modules == loaded
     file.write_text("two", encoding="utf-8")
     assert key(method) != before
 

@@ -9,13 +9,14 @@ from live_project import EmptyProject
 
 ODD = """\
 import os
+from pathlib import Path
 
 from accelerator import OptionEnum, RequiredOption
 
 from . import steps
 from theirs.listed import more
 
-depend_extra = [steps, "words.txt", *more]
+depend_extra = [steps, "words.txt", *map(Path, more)]
 options = {"how": OptionEnum("sum count"), "factor": RequiredOption(int), "seen": {"x"}}
 datasets = ("source", ["others"])
 

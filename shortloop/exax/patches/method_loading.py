@@ -297,7 +297,8 @@ def _content_of(runner: Any, original: Callable[[str], Mod], name: str) -> bytes
         module, file, prefix = original(name)
         space = {each: getattr(module, each) for each in ASKED if hasattr(module, each)}
         if not isinstance(extra := space.get("depend_extra", ()), str):
-            space["depend_extra"] = [runner.mod2filename(each) for each in extra]
+            named = (os.fspath(each) if isinstance(each, os.PathLike) else each for each in extra)
+            space["depend_extra"] = [runner.mod2filename(each) for each in named]
         return pickle.dumps((space, file, prefix))
     except BaseException:
         return pickle.dumps((traceback.format_exc(), "", ""))

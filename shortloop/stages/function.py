@@ -128,6 +128,7 @@ class UnitsStage(CollectingStage, FunctionStage):
         options = fields_of(kind).options.keys() & kind.unit_fields
         self._options = [name for name in options if type(self._shared[name]) not in IMMUTABLE]
         self._takes_name = UNIT in inspect.signature(kind.function).parameters
+        self._data = _data_of_unit(kind.function)
 
     def _find(self) -> FoundUnits:
         kind = type(self)
@@ -169,7 +170,9 @@ class UnitsStage(CollectingStage, FunctionStage):
         reads = self._reads[unit]
         if type(reads) not in IMMUTABLE:
             reads = copy.deepcopy(reads)
-        return type(self).function(reads, **given)  # type: ignore[return-value]
+        if self._data is not None:
+            given[self._data] = reads
+        return type(self).function(**given)  # type: ignore[return-value]
 
     def unit_name(self, unit: int) -> str:
         return f"{self._names[unit]} of {type(self).__name__}"
@@ -231,11 +234,18 @@ def stage_of_function(
 
 
 def _fields(function: Function, skip_first: bool = False) -> dict[str, inspect.Parameter]:
-    parameters = list(inspect.signature(function).parameters.values())
-    for each in parameters:
+    parameters = inspect.signature(function).parameters
+    for each in parameters.values():
         if each.kind not in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY):
             raise InputError(f"a parameter of {function.__name__} cannot be given by name", field=str(each))
-    return {each.name: each for each in parameters[skip_first:] if each.name != UNIT}
+    left_out = {UNIT, _data_of_unit(function)} if skip_first else {UNIT}
+    return {name: each for name, each in parameters.items() if name not in left_out}
+
+
+def _data_of_unit(function: Function) -> str | None:
+    """Parameter that takes what a unit reads: the first one that is not a name; None if there is none."""
+    names = inspect.signature(function).parameters
+    return next((name for name in names if name not in (UNIT, PARTITION)), None)
 
 
 def _said(parameter: inspect.Parameter) -> str:

@@ -141,6 +141,19 @@ def test_a_function_that_asks_for_the_name_of_its_unit_hangs_on_it(tmp_path: Pat
     assert len(without.unit_key(0)) == SIZE
 
 
+def test_the_name_may_come_first_or_alone() -> None:
+    def first(unit: str, read: int, factor: int = 2) -> dict[str, Any]:
+        return {"said": f"{unit}={factor * read}"}
+
+    def alone(unit: str) -> dict[str, Any]:
+        return {"said": 2 * unit}
+
+    for function, said in ((first, ["a=2", "b=4"]), (alone, ["aa", "bb"])):
+        stage = stage_of_function(function, lambda: {"a": 1, "b": 2})()
+        stage.open()
+        assert [stage.compute(unit)["said"] for unit in range(2)] == said
+
+
 def test_what_a_unit_does_to_its_data_changes_no_other_unit_and_no_key(tmp_path: Path) -> None:
     """Nor what is computed, in which order or process ever units are."""
     shared = [1.0]  # all units are given the same list

@@ -253,6 +253,8 @@ def _said(parameter: inspect.Parameter) -> str:
 
 
 def _pairs(units: object, stage: str) -> list[tuple[object, object]]:
+    if hasattr(units, "maintain_order"):  # of Polars, which else gives groups in another order each time
+        units.maintain_order = True
     listed = units.items() if isinstance(units, Mapping) else units
     pairs: list[Any] = [*listed] if isinstance(listed, Iterable) else [None]
     if not all(isinstance(each, tuple) and len(each) == 2 for each in pairs):

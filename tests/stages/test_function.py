@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from shortloop.base.errors import InputError
@@ -186,6 +187,13 @@ def test_what_a_unit_does_to_facts_of_another_job_no_other_unit_sees(tmp_path: P
     earlier, _ = done(opened(power, squares, count=3), tmp_path / "main-1")
     stage = opened(words, lambda: {"a": 0, "b": 0}, earlier=earlier)
     assert [stage.compute(unit) for unit in range(2)] == [{"words": 3}, {"words": 3}]
+
+
+def test_groups_of_polars_are_units_in_the_order_of_their_rows() -> None:
+    frame = pl.DataFrame({"a": [number * 7919 % 1000 for number in range(1000)]})
+    stage = stage_of_function(lambda rows: {"count": len(rows)}, lambda: frame.group_by("a"))()
+    stage.open()
+    assert [stage.unit_name(unit) for unit in range(1000)] == [f"({a},) of <lambda>" for a in frame["a"]]
 
 
 def test_groups_of_pandas_are_units() -> None:

@@ -178,9 +178,10 @@ class _Tail:
             self._held += lines
             return []
         for place, line in enumerate(lines):
-            if line.startswith(TRACEBACK):
-                self._held, self._held_at = lines[place:], now
-                return lines[:place]
+            before, title, after = line.partition(TRACEBACK)
+            if title:  # after what was printed without an end of the line
+                self._held, self._held_at = [title + after, *lines[place + 1 :]], now
+                return lines[:place] + [before] * bool(before)
         return lines
 
 

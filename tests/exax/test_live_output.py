@@ -139,12 +139,13 @@ def test_minor_log_records_are_shown_if_asked_for(job: Printing, verbose: bool) 
     assert len(job.shown) == 2 + verbose
 
 
+@pytest.mark.parametrize("end", ["\n", ""])  # as of `print(…, end="")`
 @pytest.mark.parametrize("failed", [False, True])
-def test_the_traceback_of_a_job_that_fails_is_left_to_the_run(job: Printing, failed: bool) -> None:
+def test_the_traceback_of_a_job_that_fails_is_left_to_the_run(job: Printing, failed: bool, end: str) -> None:
     traceback = 'Traceback (most recent call last):\n  File "x"\nValueError: as asked\n'
     with LiveOutput(job.shown.append) as output:
         output.follow(job.folder, "fit")
-        job.says(f"before\n{traceback}")
+        job.says(f"before{end}{traceback}")
         time.sleep(2 * room.LOOK_EVERY)
         output.ended(job.folder, failed)
     assert [line.removeprefix("fit | ") for line in job.shown] == [

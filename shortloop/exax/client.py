@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypedDict, Unpack, cast
 from urllib.parse import urlencode
 
-from shortloop.base.errors import InputError
+from shortloop.base.errors import InputError, JobFailed
 from shortloop.base.plain import Plain
 from shortloop.base.text import printable
 from shortloop.exax.cost import TICKS, runner
@@ -226,9 +226,11 @@ def build(
             return Path(urd.build(method, **submission).path)
         except JobError as error:
             if attempt + 1 == RETRIES or not _was_cut_off(error, since):
-                for fault in filter(None, map(system_error_in, error.status.values())):
+                fault = next(filter(None, map(system_error_in, error.status.values())), None)
+                if not isinstance(fault, JobFailed):  # which says where
+                    _say_failure(urd, request["caption"], error)
+                if fault is not None:
                     raise fault from None
-                _say_failure(urd, request["caption"], error)
                 raise
             print(f"{error.job} was cut off from outside; it starts again", flush=True)
             if attempt:  # else somebody had the methods loaded anew, and exax has a new process for them

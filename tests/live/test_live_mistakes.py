@@ -52,6 +52,16 @@ from shortloop import InputError, stage
 def refusing():
     raise InputError("too few trials", found=3)
 """
+GREEDY = """\
+from shortloop import stage
+
+
+@stage
+def greedy():
+    import numpy as np
+
+    return {"sum": np.ones((10**7, 10**7)).sum()}
+"""
 SCRIPT = """\
 from shortloop import pipeline
 
@@ -70,6 +80,7 @@ class Mistakes(EmptyProject):
         "methods/a_sums.py": SUMS,
         "methods/a_text.py": TEXT,
         "methods/a_refusing.py": REFUSING,
+        "methods/a_greedy.py": GREEDY,
     }
 
     def __init__(self, folder: Path) -> None:
@@ -177,3 +188,10 @@ def test_a_refusal_is_not_called_built(project: Mistakes) -> None:
     assert "too few trials" in said
     assert "] refused refusing" in said
     assert "built refusing" not in said
+
+
+def test_the_line_that_needs_too_much_memory_is_named(project: Mistakes) -> None:
+    project.write_pipeline("return run.build('greedy')")
+    said = project.shortloop("run", "work").fails()
+    assert "np.ones((10**7, 10**7))" in said
+    assert "there is not enough memory" in said

@@ -226,12 +226,7 @@ def build(
             return Path(urd.build(method, **submission).path)
         except JobError as error:
             if attempt + 1 == RETRIES or not _was_cut_off(error, since):
-                fault = next(filter(None, map(system_error_in, error.status.values())), None)
-                if not isinstance(fault, JobFailed):  # which says where
-                    _say_failure(urd, request["caption"], error)
-                if fault is not None:
-                    raise fault from None
-                raise
+                raise _failure(urd, request["caption"], error) from None
             print(f"{error.job} was cut off from outside; it starts again", flush=True)
             if attempt:  # else somebody had the methods loaded anew, and exax has a new process for them
                 (reload or reload_methods)()
@@ -255,6 +250,14 @@ def build(
                 hint="start it again and run again: finished jobs are kept",
             ) from None
     raise InputError("the exax server is busy with another user's jobs", hint="run again later")
+
+
+def _failure(urd: Urd, caption: str, error: Any) -> Exception:
+    """Return what to raise for a failed job; its traceback is printed if that does not say where."""
+    fault = next(filter(None, map(system_error_in, error.status.values())), None)
+    if not isinstance(fault, JobFailed):
+        _say_failure(urd, caption, error)
+    return fault or error
 
 
 def _say_failure(urd: Urd, caption: str, error: Any) -> None:

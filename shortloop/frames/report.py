@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from shortloop.base.plain import Plain
 from shortloop.frames.work import BYTES, COPIES, EVERY, GUIDE, TRANSFORMATIONS, TRAP_NAME
-from shortloop.report.page import (
-    Page,
-    PageSection,
-    PageTable,
-    Source,
-    TableRow,
-    source_of,
-)
+from shortloop.report.page import Page, PageSection, PageTable, TableRow
 from shortloop.stages.results import Result, upstream
 
 if TYPE_CHECKING:
@@ -36,7 +29,6 @@ class Content:
     rows: int  # of the table that the libraries worked on
     measured: pd.DataFrame  # a row for each library and transformation, from `table_of`
     versions: Mapping[str, str]
-    sources: tuple[Source, ...]
 
 
 def collect(
@@ -50,12 +42,8 @@ def collect(
     lines += [line_of(name, what, LEFT_OUT, out[name]) for name in out for what in frames["transformations"]]
     every = {each.job: each for result in measured for each in upstream(result)}.values()
     versions = {name: text for each in every for name, text in each.record["versions"].items()}
-    variants = (
-        f"{each.options.get('library', '')} {each.options.get('transformation', '')}" for each in every
-    )
-    sources = tuple(source_of(each, of.strip()) for each, of in zip(every, variants))
     rows = sum(table.facts["rows"])
-    return Content(frames, machine, rows, table_of(lines, rows), versions, sources)
+    return Content(frames, machine, rows, table_of(lines, rows), versions)
 
 
 def line_of(

@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 
 
 DEFAULT_FRAMES = Path(__file__).with_name("default.toml")
-NEEDED = ("pandas", "pyarrow", "scipy", *REPORT_LIBRARIES)
-"""Libraries of the table, the checks and the report. Others that are missing are left out of the report."""
+NEEDED = ("pandas", "psutil", "pyarrow", "scipy", *REPORT_LIBRARIES)
+"""Libraries of the table, times, checks and report. Others that are missing are left out of the report."""
 LIBRARIES = ("dask", "duckdb", "joblib", "numba", "polars", *NEEDED)
 """Libraries that the extra ``frames`` installs, by the names that they are imported by."""
-REQUIRED = ("modin[ray]>=0.32", "pyarrow>=16", "numpy>=2.0")  # packages of an environment with Modin
+REQUIRED = ("modin[ray]>=0.32", "psutil>=6.0", "pyarrow>=16", "numpy>=2.0")  # packages of an environment with Modin
 LIST_VERSIONS = (
     "import importlib.metadata as m, json; print(json.dumps({d.name: d.version for d in m.distributions()}))"
 )

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from shortloop.analyses import Look
 from shortloop.base.errors import InputError
+from shortloop.base.text import short_list
 from shortloop.panel.column import doubt
 from shortloop.panel.formats.base import FileInput
 from shortloop.panel.formats.csv import CsvInput
@@ -54,6 +55,7 @@ TIMES = re.compile(
     r"trial|visit|wave|week|weekday|year|yr)"
 )
 CALENDAR = (1800, 2200)  # numbers between these are years
+_some = partial(short_list, most=MOST)
 
 
 def look(data: Path, project: Path) -> Look | None:
@@ -179,11 +181,6 @@ model = "ols"
 
 def _in_formula(name: str) -> str:
     return name if re.fullmatch(r"[^\W\d]\w*", name) else f"`{name}`"
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - MOST
-    return ", ".join(names[:MOST]) + (f" and {more} more" if more > 0 else "")
 
 
 def marks_of(columns: Iterable[Iterable[str]]) -> tuple[str, str] | None:

@@ -37,10 +37,10 @@ def block_of(key: Sequence[str], blocks: int) -> int:
 def split_groups(starts: IntArray, rows: int) -> list[slice]:
     """Split groups into parts of about so many rows; `starts` are the first rows, and the end."""
     parts, first, groups = [], 0, len(starts) - 1
-    for g in range(groups):
-        if starts[g + 1] - starts[first] >= rows or g == groups - 1:
-            parts.append(slice(first, g + 1))
-            first = g + 1
+    while first < groups:
+        last = min(int(np.searchsorted(starts, starts[first] + rows)), groups)
+        parts.append(slice(first, last))
+        first = last
     return parts
 
 

@@ -7,7 +7,6 @@ same categories.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,8 +28,6 @@ from shortloop.panel.statistics import (
     empty_statistics,
     merge_terms,
 )
-
-PROBES = 8  # rows of a group that are compared first: most outcomes vary in these
 
 
 @dataclass(frozen=True)
@@ -141,27 +138,18 @@ class Fitter:
 
     def _find_designs(self) -> np.ndarray:
         """Find groups with the same regressors; return True for rows that lack a value, shape (rows,)."""
-        roles, groups = self._model.roles(), range(len(self._starts) - 1)
+        roles = self._model.roles()
         try:
             found = self._equation.evaluate(self._columns, roles)
         except CategoriesError:  # not of all groups together; perhaps of some
-            for group in groups:
-                try:
-                    design = self._evaluate_group(group)
-                except CategoriesError as error:
-                    self._problems[group] = error
-                    continue
+            for group, design in self._designs_of_groups():
                 starts = np.array([0, len(design.outcome)])
                 self._shared.append(SharedDesign(np.array([group]), starts, design))
             return self._equation.missing(self._columns, roles)
         if found.categories is None:
             parts = [(found.design.names, found.design.terms)]
             if found.makes_categories:  # the rows of each group decide its coefficients
-                parts = []
-                for group in groups:
-                    with suppress(CategoriesError):
-                        design = self._evaluate_group(group)
-                        parts.append((design.names, design.terms))
+                parts = [(design.names, design.terms) for _, design in self._designs_of_groups()]
             self.names, self.terms = merge_terms(parts)
             return self._equation.missing(self._columns, roles)
         missing = found.design.missing()
@@ -192,6 +180,14 @@ class Fitter:
             else:
                 self._shared.append(SharedDesign(groups, begins, design))
 
+    def _designs_of_groups(self) -> Iterator[tuple[int, Design]]:
+        """Evaluate each group alone; note those that lack categories."""
+        for group in range(len(self._starts) - 1):
+            try:
+                yield group, self._evaluate_group(group)
+            except CategoriesError as error:
+                self._problems[group] = error
+
     def _evaluate_group(self, group: int) -> Design:
         begin, end = (int(each) for each in self._starts[group : group + 2])
         return self._equation.of_group(self._columns, self._model.roles(), slice(begin, end))
@@ -219,15 +215,13 @@ def _by_categories(categories: Sequence[Categories], starts: IntArray) -> Iterat
 
 def _is_constant(outcome: FloatArray, starts: IntArray) -> np.ndarray:
     """Find groups of constant outcomes, which compiled code may vouch for."""
-    sizes = np.diff(starts)
-    if not len(outcome):
-        return np.zeros(len(sizes), bool)
-    places = starts[:-1, None] + (sizes[:, None] - 1).clip(0) * np.arange(PROBES) // (PROBES - 1)
-    some = outcome[places.clip(max=len(outcome) - 1)]
-    found = (some == some[:, :1]).all(axis=1) & (sizes > 0)
-    for g in np.flatnonzero(found):
-        found[g] = np.ptp(outcome[starts[g] : starts[g + 1]]) == 0.0
-    return np.asarray(found)
+    found = np.zeros(len(starts) - 1, bool)
+    some = np.flatnonzero(np.diff(starts))
+    if len(some):
+        begins = starts[some] - starts[0]
+        part = outcome[starts[0] : starts[-1]]
+        found[some] = np.maximum.reduceat(part, begins) == np.minimum.reduceat(part, begins)
+    return found
 
 
 def _write(fits: Fits, group: int, values: Mapping[str, object], names: tuple[str, ...]) -> None:

@@ -110,7 +110,7 @@ def _is_running(folder: Path) -> bool:
 
 def _jobs(what: str, partition: str | None) -> list[Path]:
     """Folder of a job, or of the newest job of each partition of a stage, even if it failed."""
-    from shortloop.project.project import configuration, job_directory, job_folders
+    from shortloop.project.project import job_directory, job_folders
     from shortloop.store.setup import setup_of
 
     if re.fullmatch(r".+-\d+", what):
@@ -118,7 +118,7 @@ def _jobs(what: str, partition: str | None) -> list[Path]:
     found: dict[str, Path] = {}
     stages: set[str] = set()
     partitions: set[str] = set()
-    for folder in job_folders({name: Path(each) for name, each in configuration().workdirs.items()}):
+    for folder in job_folders():
         setup = setup_of(folder)
         stage, of = str(setup.get("method", "")), str(setup.get("options", {}).get("partition") or "")
         if stage == what:

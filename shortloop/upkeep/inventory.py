@@ -59,7 +59,6 @@ class Entry:
 
 def inventory(store: Store, without: Collection[Purpose] = ()) -> list[Entry]:
     """List all jobs by workdir and number, whichever project built them."""
-    workdirs = {name: Path(path) for name, path in configuration().workdirs.items()}
     of_job: dict[str, list[Purpose]] = {}
     for project, place, job in store.index.all_places():
         purpose = Purpose(place.pipeline, project)
@@ -68,7 +67,7 @@ def inventory(store: Store, without: Collection[Purpose] = ()) -> list[Entry]:
     indexed = store.index.sizes()
     entries = [
         entry_of(folder, tuple(dict.fromkeys(of_job.get(folder.name, ()))), indexed.get(folder.name))
-        for folder in job_folders(workdirs)
+        for folder in job_folders()
     ]
     keep = needed(entries, of_job, store.index.ended_pipelines().union(without))
     return [

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
+from pkgutil import resolve_name
 from types import SimpleNamespace
 from typing import Any
 
@@ -65,10 +66,9 @@ def _scripts() -> list[str]:
 
 
 def _jobs() -> list[str]:
-    from shortloop.project.project import configuration, job_folders
+    from shortloop.project.project import job_folders
 
-    workdirs = {name: Path(path) for name, path in configuration().workdirs.items()}
-    return [folder.name for folder in job_folders(workdirs)][::-1]
+    return [folder.name for folder in job_folders()][::-1]
 
 
 def _indexed(column: str, table: str = "places") -> list[str]:
@@ -84,13 +84,6 @@ def _indexed(column: str, table: str = "places") -> list[str]:
         with suppress(sqlite3.Error), closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as base:
             found |= {value for (value,) in base.execute(f"select distinct {column} from {table}")}
     return sorted(filter(None, found))
-
-
-def _of_jobs(constant: str) -> Iterable[str]:
-    from shortloop.cli import jobs
-
-    found: Iterable[str] = getattr(jobs, constant)
-    return found
 
 
 def _runs() -> list[str]:
@@ -115,8 +108,8 @@ VALUES: dict[str, Callable[[], Iterable[str]] | None] = {
     **dict.fromkeys(("stage", "until", "only"), _stages),
     **dict.fromkeys(("settings", "forget"), _settings),
     "partition": partial(_indexed, "partition"),
-    "state": partial(_of_jobs, "STATES"),
-    "sort": partial(_of_jobs, "ORDERS"),
+    "state": partial(resolve_name, "shortloop.cli.jobs:STATES"),
+    "sort": partial(resolve_name, "shortloop.cli.jobs:ORDERS"),
     "number": _runs,
 }
 """By the name of the parameter, or of one command's; None: the shell offers files."""

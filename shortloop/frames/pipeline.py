@@ -27,8 +27,8 @@ from shortloop.report.deliver import (
     run_summary,
     write_summary,
 )
+from shortloop.script import StudyKind, StudyRun
 from shortloop.settings.paths import STUDY_VARIABLE
-from shortloop.study_run import StudyKind, StudyRun
 
 if TYPE_CHECKING:
     from shortloop.base.plain import Plain
@@ -41,7 +41,7 @@ NEEDED = ("pandas", "psutil", "pyarrow", "scipy", *REPORT_LIBRARIES)
 """Libraries of the table, times, checks and report. Others that are missing are left out of the report."""
 LIBRARIES = ("dask", "duckdb", "joblib", "numba", "polars", *NEEDED)
 """Libraries that the extra ``frames`` installs, by the names that they are imported by."""
-REQUIRED = ("modin[ray]>=0.32", "psutil>=6.0", "pyarrow>=16", "numpy>=2.0")  # packages of an environment with Modin
+REQUIRED = ("modin[ray]>=0.32", "psutil>=6.0", "pyarrow>=16", "numpy>=2.0")  # of an environment with Modin
 LIST_VERSIONS = (
     "import importlib.metadata as m, json; print(json.dumps({d.name: d.version for d in m.distributions()}))"
 )

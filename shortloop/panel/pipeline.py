@@ -20,8 +20,8 @@ from shortloop.report.deliver import (
     run_summary,
     write_summary,
 )
+from shortloop.script import StudyKind, StudyRun
 from shortloop.settings.paths import STUDY_VARIABLE
-from shortloop.study_run import StudyKind, StudyRun
 
 if TYPE_CHECKING:
     from shortloop.panel.settings import Panel

@@ -19,14 +19,7 @@ from shortloop.base.text import one_line
 from shortloop.frames.work import LIBRARIES as EVERY
 from shortloop.frames.work import MODIN
 from shortloop.plan.pipeline import Built
-from shortloop.report.deliver import (
-    copy_files,
-    copy_report,
-    print_place,
-    results_folder,
-    run_summary,
-    write_summary,
-)
+from shortloop.report.deliver import copy_files, deliver_report, print_place, run_summary, write_summary
 from shortloop.script import StudyKind, StudyRun
 from shortloop.settings.paths import STUDY_VARIABLE
 
@@ -126,11 +119,9 @@ def half_of_memory() -> float:
 
 def deliver(run: FramesRun, report: Built, seconds: float) -> None:
     name = run.study.name
-    folder = results_folder(name)
-    files = [*copy_report(report.path, folder), *TABLES]
+    folder, files, findings = deliver_report(report.path, name)
     copy_files(report.path, TABLES, folder)
-    findings = json.loads((report.path / "findings.json").read_text(encoding="utf-8"))
-    summary = run_summary(run.jobs, report, seconds, files)
+    summary = run_summary(run.jobs, report, seconds, [*files, *TABLES])
     write_summary(folder, {"frames": name, **summary, "findings": findings})
     for sentence in (findings["overview"], *findings["fastest"]):
         print(one_line(sentence))

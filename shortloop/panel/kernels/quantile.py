@@ -145,8 +145,7 @@ def _approach(
             b[i] -= primal * of_a[i]
             above[i] += dual * of_above[i]
             below[i] += dual * of_below[i]
-        for j in range(step.shape[0]):
-            step[j] *= dual
+        step *= dual
         matrices.move(q, step, gamma, left)
     return MOST_STEPS
 
@@ -195,8 +194,7 @@ def _choose_rows(q: FloatArray, store: FloatArray, through: IntArray, basis: Flo
     for k in range(size):
         best = through[k] = np.argmax(lengths)
         new = basis[k, :size]
-        for j in range(size):
-            new[j] = q[j, best]
+        new[:] = q[:, best]
         length = matrices.dot(new, new)
         for _ in range(2):
             for other in range(k):
@@ -206,8 +204,7 @@ def _choose_rows(q: FloatArray, store: FloatArray, through: IntArray, basis: Flo
         rest = matrices.dot(new, new)
         if not rest > TIED * length:
             return False
-        for j in range(size):
-            new[j] /= math.sqrt(rest)
+        new /= math.sqrt(rest)
         share[:] = 0.0
         matrices.sum_of(q, new, 1.0, share)
         for i in range(rows):
@@ -249,16 +246,14 @@ def _descend(
         for j in range(size):
             for i in range(rows):
                 terms[i] += abs(q[j, i] * gamma[j])
-        for k in range(size):
-            left[through[k]] = 0.0
+        left[through] = 0.0
         for i in range(rows):
             if abs(left[i]) > TIED * terms[i]:
                 side[i] = 1 if left[i] > 0.0 else -1
             else:  # then it is on the side that it has come from
                 left[i] = 0.0
                 side[i] = side[i] if side[i] != 0 else 1
-        for k in range(size):
-            side[through[k]] = 0
+        side[through] = 0
         for i in range(rows):
             pull[i] = quantile if side[i] > 0 else quantile - 1.0 if side[i] < 0 else 0.0
         matrices.products_of(q, pull, step)
@@ -275,8 +270,7 @@ def _descend(
                     edge, direction, slope, best = k, sign, here, rank
         if edge < 0:
             return moves
-        for j in range(size):
-            step[j] = edges[j, size + edge]
+        step[:] = edges[:, size + edge]
         change[:] = 0.0
         matrices.sum_of(q, step, direction, change)
         least = TIED * math.sqrt(matrices.dot(step, step))
@@ -348,8 +342,7 @@ def _refine(
             for j in range(size):
                 error[j] += abs(beyond[j]) if last else beyond[j]
         if not last:
-            for j in range(size):
-                beta[j] += error[j]
+            beta += error
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

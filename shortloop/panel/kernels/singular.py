@@ -125,8 +125,7 @@ def _tridiagonal(
         v[k + 1] += math.copysign(math.sqrt(length), v[k + 1])
         twice = 2.0 / (beside + v[k + 1] * v[k + 1])
         along = 0.0
-        for i in range(k + 1, size):
-            w[i] = 0.0
+        w[k + 1 :] = 0.0
         for i in range(k + 1, size):
             for j in range(k + 1, i):
                 w[i] += work[i, j] * v[j]

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from typer import Argument, Option
 
 from shortloop.base.errors import InputError
 from shortloop.cli.logs import logs
+from shortloop.plan.selection import FAIL_FAST, Selection
 from shortloop.project.system_errors import need_files
-
-if TYPE_CHECKING:
-    from shortloop.plan.selection import Selection
-
 
 app = typer.Typer()
 with_settings = typer.Typer()
@@ -131,7 +128,6 @@ def run(
     from shortloop.cli.run import run_script
     from shortloop.exax.forked import leave
     from shortloop.exax.live_output import VERBOSE
-    from shortloop.plan.selection import FAIL_FAST, Selection
     from shortloop.plan.settings_files import TAKE_OVER
 
     need_files(FEWEST_FILES)
@@ -198,7 +194,6 @@ def plan(
 ) -> None:
     """Show which jobs a run would build or reuse, why, and the expected time. Builds nothing."""
     from shortloop.cli.plan import print_plan
-    from shortloop.plan.selection import Selection
 
     selection = Selection(until or "", only or "", partition or "", tuple(force or ()))
     print_plan(_prepared(script, settings, selection), every, as_json)
@@ -310,7 +305,6 @@ def harmless(
 ) -> None:
     """Declare that changed code or libraries do not affect a stage's results, so that its jobs are reused."""
     from shortloop.cli.plan import print_harmless
-    from shortloop.plan.selection import Selection
 
     print_harmless(_prepared(script, settings, Selection()), stage, why)
 

@@ -20,20 +20,17 @@ from dataclasses import dataclass, field, replace
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 import numpy as np
 import psutil
 
+from shortloop.base.plain import Plain
 from shortloop.base.types import FloatArray
 from shortloop.frames.table import Checked, check_aggregates, check_random, result_of
 from shortloop.frames.work import Aggregates, Work
+from shortloop.stages.results import Result
 from shortloop.stages.threads import VARIABLES
-
-if TYPE_CHECKING:
-    from shortloop.base.plain import Plain
-    from shortloop.stages.results import Result
-
 
 MAIN = "from shortloop.frames.measure import _main; _main({})"
 SAMPLE_EVERY = 0.01  # s, of memory

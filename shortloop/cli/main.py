@@ -10,7 +10,6 @@ import typer
 from typer import Argument, Option
 
 from shortloop.base.errors import InputError
-from shortloop.cli.logs import logs
 from shortloop.plan.selection import FAIL_FAST, Selection
 from shortloop.project.system_errors import need_files
 
@@ -231,7 +230,17 @@ def show(job: Annotated[str, Argument(help="Job id, e.g. main-12.")], as_json: J
     show_job(job, as_json)
 
 
-app.command()(logs)
+@app.command()
+def logs(
+    job: Annotated[str, Argument(help="Job id or stage, e.g. main-12 or train.")],
+    partition: Annotated[str | None, Option(help="Only the stage's job for this partition.")] = None,
+    unit: Annotated[str | None, Option(metavar="NAME", help="Only the output of this unit.")] = None,
+    follow: Annotated[bool, Option("--follow", "-f", help="Keep printing until the job has ended.")] = False,
+) -> None:
+    """Print the output of a job, or of a stage's newest jobs, even while they run or after they failed."""
+    from shortloop.cli.logs import print_logs
+
+    print_logs(job, partition, unit, follow)
 
 
 @app.command()

@@ -124,7 +124,7 @@ def _with_settings(function: WithSettings[M], file: str) -> Prepared:
             "shortloop.Settings",
         )
     default = project_directory() / file
-    path = settings_path([SETTINGS_VARIABLE], default, base=user_directory())
+    path = settings_path([SETTINGS_VARIABLE], default, user_directory())
     found = read_settings(path, record, noun="settings", variable=SETTINGS_VARIABLE)
     name = str(getattr(found, "name", changed_name(path.stem)))
 
@@ -186,7 +186,7 @@ class StudyKind(Generic[S]):
             need(self.extra, self.libraries)  # before any job needs them
             own = project_directory() / f"{self.noun}.toml"
             default = own if own.is_file() else self.embedded
-            file = settings_path([SETTINGS_VARIABLE, STUDY_VARIABLE], default, base=user_directory())
+            file = settings_path([SETTINGS_VARIABLE, STUDY_VARIABLE], default, user_directory())
             study = self.read(file)
         except Exception as error:
             known = error if isinstance(error, InputError) else system_error(error)

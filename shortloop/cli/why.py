@@ -70,7 +70,7 @@ def _of_stage(store: Store, stage: str, settings: str | None) -> list[str]:
 def _file_of_environment() -> Path | None:
     """The settings file that a run would read."""
     is_named = any(map(os.environ.get, VARIABLES))
-    return settings_path(VARIABLES, Path(), base=user_directory()) if is_named else None
+    return settings_path(VARIABLES, Path(), user_directory()) if is_named else None
 
 
 def _group_fields(group: list[Explained]) -> dict[str, object]:

@@ -93,9 +93,8 @@ def draw(title: str, grid: Grid, outcomes: Sequence[Outcome]) -> Figure | None:
     with styled():
         figure = new_figure(width=WIDTH)
         panels = subplots(figure, len(shown), columns)
-        for ax, name in zip(panels, shown, strict=True):
-            _draw_panel(ax, name, done, encoding, scale)
         for place, (ax, name) in enumerate(zip(panels, shown, strict=True)):
+            _draw_panel(ax, name, done, encoding, scale)
             ax.set_title("\n".join(textwrap.wrap(one_line(name), int(width / LETTER))), fontsize=9)
             _label(ax, scale, width)
             if place >= len(shown) - columns:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import psutil
@@ -208,8 +208,8 @@ def time_repeats(measured: Measured, run: Callable[[], object], repeats: int) ->
         measured.others = None if every is None or after is None else max(0.0, (after - every - own) / wall)
 
 
-def family(pid: int) -> list[psutil.Process]:
-    """A process and its descendants."""
+def family(pid: int) -> list[Any]:
+    """A process and its descendants, as psutil knows them."""
     with suppress(psutil.NoSuchProcess):
         process = psutil.Process(pid)
         return [process, *process.children(recursive=True)]

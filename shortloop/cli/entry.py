@@ -60,8 +60,6 @@ def main() -> None:
             output.reserve_output()
         status = command("".join(sys.argv[1:2]))(standalone_mode=False)
         raise SystemExit(status if isinstance(status, int) else 0)
-    except KeyboardInterrupt:  # before or after the command itself
-        _end(130, InputError("interrupted") if as_json else None)
     except BrokenPipeError:  # | head
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     except SystemExit as ending:  # of a build script, which has printed why to standard error
@@ -69,9 +67,9 @@ def main() -> None:
             why = "interrupted" if ending.code == 130 else f"exited with status {ending.code}"
             _end(ending.code, printed_errors[-1] if printed_errors else InputError(why), quiet=True)
         raise
-    except Exception as error:
-        if interrupted:  # some libraries replace KeyboardInterrupt while they are imported
-            _end(130, InputError("interrupted") if as_json else None)
+    except (KeyboardInterrupt, Exception) as error:
+        if interrupted or isinstance(error, KeyboardInterrupt):  # which some libraries replace
+            _end(130, InputError("interrupted"), quiet=True)
         _end_with(error)
 
 
@@ -91,14 +89,14 @@ def _end_with(error: Exception) -> typing.NoReturn:
 
     print(user_traceback(error), file=sys.stderr)
     unexpected = InputError(f"{type(error).__name__}: {error}", hint="see the traceback on standard error")
-    _end(1, unexpected if output.asks_for_json() else None, quiet=True)
+    _end(1, unexpected, quiet=True)
 
 
-def _end(status: Any, error: InputError | None, quiet: bool = False) -> typing.NoReturn:
+def _end(status: Any, error: InputError, quiet: bool = False) -> typing.NoReturn:
     """Print an error, with --json as a document, and exit."""
-    if output.asks_for_json() and error is not None:
+    if output.asks_for_json():
         output.print_document({"error": output.error_fields(error)})
-    elif error is not None and not quiet:
+    elif not quiet:
         lines = f"shortloop: {error.message}".split("\n")
         if sys.stderr.isatty():
             width = shutil.get_terminal_size().columns

@@ -17,7 +17,7 @@ import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.kernels import groups, matrices
-from shortloop.panel.kernels.groups import Found, Rows
+from shortloop.panel.kernels.groups import Found, Room, Rows
 from shortloop.panel.kernels.rows import longest_of
 from shortloop.panel.kernels.singular import singular_values
 from shortloop.panel.statistics import Reason
@@ -56,7 +56,7 @@ def fit_groups(rows: Rows, found: Found, quantile: float) -> None:
         number, beta, gamma, error = y.shape[0], found.beta[g], small[0], small[1]
         store = vectors[: 11 * number].reshape(11, number)
         left, weight = store[0], store[1]
-        steps = _approach(q, y, quantile, store, gram, first, small)
+        steps = _approach(q, y, quantile, store, room, small)
         moves = -1
         if _choose_rows(q, store, through, edges):
             moves = _descend(q, y, quantile, through, sides[:number], edges, store, small)
@@ -96,20 +96,14 @@ def fit_groups(rows: Rows, found: Found, quantile: float) -> None:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _approach(
-    q: FloatArray,
-    y: FloatArray,
-    quantile: float,
-    store: FloatArray,
-    gram: FloatArray,
-    lower: FloatArray,
-    small: FloatArray,
+    q: FloatArray, y: FloatArray, quantile: float, store: FloatArray, room: Room, small: FloatArray
 ) -> int:
     """Maximise ``a @ y`` with ``q @ a == (1 - quantile) * q.sum(axis=1)``, ``0 < a < 1``; return the steps.
 
     a is not next to a bound where the optimum goes through a row, else next to 1 above it, and to 0 below it.
     `store` is (11, n): its first rows become the residuals, a, and 1 - a.
     """
-    rows, gamma, step = y.shape[0], small[0], small[1]
+    rows, gamma, step, gram, lower = y.shape[0], small[0], small[1], room.gram, room.first
     left, a, b, above, below, weight, of_a, of_above, of_below = store[:9]
     gamma[:] = 0.0
     left[:] = y

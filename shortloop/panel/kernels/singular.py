@@ -100,8 +100,7 @@ def extreme_eigenvalues(matrix: FloatArray, work: FloatArray) -> tuple[float, fl
     for i in range(size):
         radius = math.sqrt(squares[i]) + (math.sqrt(squares[i + 1]) if i + 1 < size else 0.0)
         bound = max(bound, diagonal[i] + radius)  # Gershgorin
-    for i in range(size):
-        mirrored[i] = bound - diagonal[i]
+    np.subtract(bound, diagonal, mirrored)
     smallest, from_bound = _smallest(diagonal, mirrored, squares)
     return unit * (bound - from_bound), unit * smallest
 

@@ -27,17 +27,15 @@ class Fit(Stage):
     block: Job
 
     def open(self) -> None:
-        import numpy as np
-
         from shortloop.panel.data import split_groups
         from shortloop.panel.equation import Equation
         from shortloop.panel.fit import Fitter
-        from shortloop.panel.stages.panel_files import load_columns
+        from shortloop.panel.stages.panel_files import load_panel
 
         where = f"models.{self.specification}.formula"
         equation = Equation(self.model.formula, self.outcome, where)
-        columns = load_columns(self.block)
-        starts = np.asarray(self.block.arrays["starts"])
+        panel = load_panel(self.block)
+        columns, starts = panel.columns, panel.starts
         self._groups = len(starts) - 1
         self._keys: list[list[str]] = self.block.facts["keys"]
         self._parts: list[slice] = []

@@ -27,6 +27,13 @@ class Panel:
     columns: Mapping[str, Column]  # all others
     notes: tuple[str, ...] = ()  # what was left out, and why
 
+    def of_groups(self, first: int, last: int) -> Panel:
+        """Take groups from `first` to `last`, with only the levels that they have."""
+        rows = slice(int(self.starts[first]), int(self.starts[last]))
+        columns = {name: column.taken(rows).trimmed() for name, column in self.columns.items()}
+        starts = self.starts[first : last + 1] - self.starts[first]
+        return Panel(self.by, self.keys[first:last], starts, columns)
+
 
 def block_of(key: Sequence[str], blocks: int) -> int:
     """Return the block of a group, which does not depend on other groups."""

@@ -5,6 +5,7 @@ A block has only the columns that the formula reads, sorted by name, and only th
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shortloop.stages.stage import Finished, Job, Outputs, Stage
@@ -30,17 +31,14 @@ class Block(Stage):
         return True
 
     def finish(self, out: Outputs) -> Finished:
-        from shortloop.panel.data import Panel, block_of
+        from shortloop.panel.data import block_of
         from shortloop.panel.stages.panel_files import load_panel, panel_results
 
         panel = load_panel(self.panel)
         groups = [g for g, key in enumerate(panel.keys) if block_of(key, self.blocks) == self.number]
         first, last = (groups[0], groups[-1] + 1) if groups else (0, 0)
-        rows = slice(int(panel.starts[first]), int(panel.starts[last]))
-        read = self._columns(panel.columns)
-        columns = {name: column.taken(rows).trimmed() for name, column in read.items()}
-        starts = panel.starts[first : last + 1] - panel.starts[first]
-        return panel_results(Panel(panel.by, panel.keys[first:last], starts, columns))
+        panel = replace(panel, columns=self._columns(panel.columns))
+        return panel_results(panel.of_groups(first, last))
 
     def _columns(self, columns: Mapping[str, Column]) -> Mapping[str, Column]:
         """Select the columns that are read; all, if that fails: fits then say what is wrong."""

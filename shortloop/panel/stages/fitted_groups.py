@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,8 +33,8 @@ class FittedGroups:
     def reads(self, group: int) -> list[object]:
         """List everything that the numbers of its rows depend on, beside the model and the seed."""
         needed = self._equation.needed(self._panel.columns, self._model.roles().values())
-        rows = self._slice(group)
-        columns = {name: needed[name].taken(rows).trimmed() for name in sorted(needed)}
+        some = replace(self._panel, columns={name: needed[name] for name in sorted(needed)})
+        columns = some.of_groups(group, group + 1).columns
         params = dict(zip(self._names, map(float, self._arrays["params"][group]), strict=True))
         return [
             self._panel.keys[group],
@@ -51,15 +52,10 @@ class FittedGroups:
         if self.status(group) != Status.FITTED:
             return None
         if fitter is None:
-            some = self._slice(group)
-            columns = {name: column.taken(some).trimmed() for name, column in self._panel.columns.items()}
-            starts = np.array([0, some.stop - some.start])
-            design = Fitter(self._model, self._equation, columns, starts).design_of(0)
+            alone = self._panel.of_groups(group, group + 1)
+            design = Fitter(self._model, self._equation, alone.columns, alone.starts).design_of(0)
         else:
             design = fitter.design_of(group)
         params = self._arrays["params"][group, [self._names.index(name) for name in design.names]]
         seed = seed_for(self._seed, "quantile residuals", *map(ascii, self._panel.keys[group]))
         return rows_of(self._model, design, params, float(self._arrays["scale"][group]), seed)
-
-    def _slice(self, group: int) -> slice:
-        return slice(int(self._panel.starts[group]), int(self._panel.starts[group + 1]))

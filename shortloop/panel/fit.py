@@ -13,7 +13,7 @@ import numpy as np
 
 from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.panel.column import Column
+from shortloop.panel.data import Panel
 from shortloop.panel.design import Categories, Design, Evaluated
 from shortloop.panel.equation import CategoriesError, Equation
 from shortloop.panel.general import fit_group
@@ -51,16 +51,9 @@ class Fits:
 
 
 class Fitter:
-    """Fits one model to groups of rows; `starts` are the first row of each group, and the end of the last."""
+    """Fits one model to the groups of a panel."""
 
-    def __init__(
-        self,
-        model: ModelSettings,
-        equation: Equation,
-        columns: Mapping[str, Column],
-        starts: IntArray,
-        level: float = LEVEL,
-    ) -> None:
+    def __init__(self, model: ModelSettings, equation: Equation, panel: Panel, level: float = LEVEL) -> None:
         if equation.is_counted and not model.takes_counts():
             raise InputError(
                 "two outcomes in one formula",
@@ -70,8 +63,8 @@ class Fitter:
                 hint="name several outcomes in `outcomes`",
             )
         self._model, self._equation, self._level = model, equation, level
-        self._starts = np.array(starts, np.int64)  # those of a file may not be written to
-        self._columns = equation.needed(columns, model.roles().values())
+        self._starts = np.array(panel.starts, np.int64)  # those of a file may not be written to
+        self._columns = equation.needed(panel.columns, model.roles().values())
         self._problems: dict[int, CategoriesError] = {}
         self._shared: list[SharedDesign] = []  # empty if regressors of a row depend on other rows
         self.names: tuple[str, ...] = ()

@@ -56,7 +56,7 @@ def fit_frame(frame: pd.DataFrame, by: Sequence[str], *, level: float = LEVEL, *
     equation = Equation(model.formula)
     needed = {*by, *equation.variables([*map(str, frame.columns)]), *model.roles().values()}
     panel = from_frame(frame[[name for name in frame.columns if name in needed]], by)
-    fits = Fitter(model, equation, panel.columns, panel.starts, level).fit()
+    fits = Fitter(model, equation, panel, level).fit()
     arrays = {name: fits.arrays[name] for name in (*COEFFICIENTS, *FITS)}
     said = [""] * len(panel.keys)
     for g, texts in fits.said.items():

@@ -45,7 +45,7 @@ def fitted(
 ) -> tuple[Fits, list[tuple[str, ...]]]:
     model = ModelSettings.model_validate(settings)
     made = from_frame(frame, ["g"])
-    fitter = Fitter(model, Equation(model.formula, outcome), made.columns, made.starts)
+    fitter = Fitter(model, Equation(model.formula, outcome), made)
     return fitter.fit(), list(made.keys)
 
 

@@ -35,14 +35,12 @@ class Fit(Stage):
         where = f"models.{self.specification}.formula"
         equation = Equation(self.model.formula, self.outcome, where)
         panel = load_panel(self.block)
-        columns, starts = panel.columns, panel.starts
-        self._groups = len(starts) - 1
         self._keys: list[list[str]] = self.block.facts["keys"]
         self._parts: list[slice] = []
-        if self._groups:
-            self._fitter = Fitter(self.model, equation, columns, starts, self.level)
+        if self._keys:
+            self._fitter = Fitter(self.model, equation, panel, self.level)
             self.model.warm_up()
-            self._parts = split_groups(starts, min(max(int(starts[-1]) // UNITS, LEAST), MOST))
+            self._parts = split_groups(panel.starts, min(max(int(panel.starts[-1]) // UNITS, LEAST), MOST))
 
     def units(self) -> list[float]:
         return [float(part.stop - part.start) for part in self._parts]
@@ -55,7 +53,7 @@ class Fit(Stage):
 
         if not self._parts:
             return {}
-        groups, names = self._groups, len(self._fitter.names)
+        groups, names = len(self._keys), len(self._fitter.names)
         shape, axes = (groups, names), "groups × coefficients"
         outs = {name: Out(shape, "f8", axes, said) for name, said in COEFFICIENTS.items()}
         outs |= {name: Out((groups,), "f8", "groups", said) for name, said in FITS.items()}

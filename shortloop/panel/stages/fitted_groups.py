@@ -45,7 +45,7 @@ class FittedGroups:
 
     def fitter(self) -> Fitter:
         """Make a fitter of all groups, whose designs many calls of `rows` can share."""
-        return Fitter(self._model, self._equation, self._panel.columns, self._panel.starts)
+        return Fitter(self._model, self._equation, self._panel)
 
     def rows(self, group: int, fitter: Fitter | None = None) -> Rows | None:
         """Compute the residuals of a group; None if it was not fitted, or the model has none."""
@@ -53,7 +53,7 @@ class FittedGroups:
             return None
         if fitter is None:
             alone = self._panel.of_groups(group, group + 1)
-            design = Fitter(self._model, self._equation, alone.columns, alone.starts).design_of(0)
+            design = Fitter(self._model, self._equation, alone).design_of(0)
         else:
             design = fitter.design_of(group)
         params = self._arrays["params"][group, [self._names.index(name) for name in design.names]]

@@ -47,7 +47,7 @@ def _rows(panel: Panel, file: Path) -> Rows:
     asked = panel.input
     if isinstance(asked, SimulatedInput):
         few = {"groups": min(SIMULATED, asked.groups)}
-        return from_frame(asked.model_copy(update=few).generate(panel.seed), panel.groups.by)
+        return from_frame(asked.model_copy(update=few).load(None, (), panel.seed), panel.groups.by)
     if isinstance(asked, FileInput):
         return from_frame(asked.load(asked.path(file), panel.groups.by, panel.seed), panel.groups.by)
     assert isinstance(asked, CsvimportInput)

@@ -48,9 +48,8 @@ def show_job(job: str, as_json: bool = False) -> None:
     if as_json:
         print_document(_fields(entry, setup, manifest, result))
         return
-    who = setup.get("options", {}).get("partition") if result is None else result.partition
-    stage = setup.get("method") if result is None else result.stage
-    print_lines(one_line(f"{folder.name}: {stage}{f' of {who}' if who else ''}"), style="bold")
+    of = f" of {entry.partition}" if entry.partition else ""
+    print_lines(one_line(f"{folder.name}: {entry.stage}{of}"), style="bold")
     if result is not None and result.problem:
         print_lines(f"rejected: {result.problem}")
     made = datetime.fromtimestamp(setup["starttime"]).astimezone()

@@ -58,9 +58,7 @@ def fit_frame(frame: pd.DataFrame, by: Sequence[str], *, level: float = LEVEL, *
     panel = from_frame(frame[[name for name in frame.columns if name in needed]], by)
     fits = Fitter(model, equation, panel, level).fit()
     arrays = {name: fits.arrays[name] for name in (*COEFFICIENTS, *FITS)}
-    said = [""] * len(panel.keys)
-    for g, texts in fits.said.items():
-        said[g] = "; ".join(texts)
+    said = ["; ".join(fits.said.get(g, ())) for g in range(len(panel.keys))]
     said = with_absent_terms(fits.names, arrays["params"], said)
     arrays |= {"status": fits.status, "path": fits.path}
     found = Results(panel.by, panel.keys, fits.names, arrays, said)

@@ -95,16 +95,12 @@ def _runs() -> list[str]:
 _settings, _stages = partial(_indexed, "settings", "pipelines"), partial(_indexed, "stage")
 
 
-def _jobs_and_stages() -> list[str]:
-    return [*_stages(), *_jobs()]
-
-
 VALUES: dict[str, Callable[[], Iterable[str]] | None] = {
     **dict.fromkeys(("run settings", "plan settings", "harmless settings")),  # a file; for others a name
     "show job": _jobs,
     "script": _scripts,
     **dict.fromkeys(("first", "second"), _jobs),
-    **dict.fromkeys(("job", "force"), _jobs_and_stages),
+    **dict.fromkeys(("job", "force"), lambda: [*_stages(), *_jobs()]),
     **dict.fromkeys(("stage", "until", "only"), _stages),
     **dict.fromkeys(("settings", "forget"), _settings),
     "partition": partial(_indexed, "partition"),

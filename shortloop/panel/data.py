@@ -74,7 +74,9 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
         starts, firsts, number = in_order, in_order[:-1], len(in_order) - 1
     if not number:
         raise InputError("no row belongs to a group", field="groups.by", found=f"{len(frame)} rows")
-    keys = [*zip(*(_key_texts(frame[name].iloc[firsts]) for name in by), strict=True)]
+    parts = (frame[name].iloc[firsts] for name in by)
+    texts = (map(str if _is_numpy(part, "iu") else key_text, part.tolist()) for part in parts)
+    keys = [*zip(*texts, strict=True)]
     if len(set(keys)) < number:
         twice = " ".join(next(key for key in keys if keys.count(key) > 1))
         hint = "make values of one type, e.g. all of them texts"
@@ -97,10 +99,6 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
             if column is not None:
                 columns[str(name)] = column if places is None else column.moved(places, rows)
     return Panel(tuple(by), keys, starts, columns, tuple(notes))
-
-
-def _key_texts(values: pd.Series) -> list[str]:
-    return [*map(str if _is_numpy(values, "iu") else key_text, values.tolist())]
 
 
 def _is_numpy(values: pd.Series, kinds: str) -> bool:

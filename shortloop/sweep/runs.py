@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from shortloop.base.errors import InputError, place_of
 from shortloop.base.terminal import StatusLine
-from shortloop.base.text import counted, duration, one_line
+from shortloop.base.text import counted, duration, one_line, short_list
 from shortloop.exax.forked import Forked, fork_ax, noting_interrupts
 from shortloop.exax.server import running_server
 from shortloop.keys.code import code_state
@@ -255,8 +255,7 @@ def refusal(checked: Mapping[Combination, Checked], steps: Mapping[Combination, 
     lines = [f"{len(wrong)} of {len(checked)} combinations cannot run, so none is run"]
     for problem, those in problems.items():
         everywhere = len(those) in (len(steps), len(checked)) and len(those) > 1
-        more = f" and {len(those) - SHOWN} more" if len(those) > SHOWN else ""
-        words = "all" if everywhere else "; ".join(each.label for each in those[:SHOWN]) + more
+        words = "all" if everywhere else short_list([each.label for each in those], SHOWN, "; ")
         lines += [f"{words}:", *(f"  {line}" for line in problem.splitlines())]
     return InputError("\n".join(lines))
 

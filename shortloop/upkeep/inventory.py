@@ -171,11 +171,9 @@ def missing(store: Store, entries: Sequence[Entry]) -> list[Problem]:
     """Indexed jobs whose folders are gone."""
     there = {each.job for each in entries}
     places = {job: place for _, place, job in store.index.all_places()}
-    found = []
-    for job in sorted(store.index.sizes().keys() - there):
-        place = places.get(job, Place("", "?", None, ""))
-        found.append(Problem(job, place.stage, place.partition or "", "its folder is gone"))
-    return found
+    gone = sorted(store.index.sizes().keys() - there)
+    known = ((job, places.get(job, Place("", "?", None, ""))) for job in gone)
+    return [Problem(job, of.stage, of.partition or "", "its folder is gone") for job, of in known]
 
 
 def _check(each: Entry) -> Problem | None:

@@ -8,7 +8,7 @@ import gzip
 import json
 import lzma
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -120,16 +120,14 @@ def _texts(table: pd.DataFrame) -> list[str]:
     return [name for name in others if all(isinstance(x, str) for x in table[name].dropna())]
 
 
-def _doubts(table: pd.DataFrame) -> list[str]:
-    """List values that may mean something else."""
-    found = []
+def _doubts(table: pd.DataFrame) -> Iterator[str]:
+    """Yield values that may mean something else."""
     for name in _texts(table):
-        said = doubt([*map(str, table[name].dropna().unique())])
-        found += [f"{name}: {said}"] if said else []
+        if said := doubt([*map(str, table[name].dropna().unique())]):
+            yield f"{name}: {said}"
     names = [str(name) for name in table.columns]
     if 2 * sum(NUMBER.fullmatch(name) is not None for name in names) >= len(names):
-        found.append(f"the first line should hold column names, but holds numbers: {_some(names)}")
-    return found
+        yield f"the first line should hold column names, but holds numbers: {_some(names)}"
 
 
 def _what(values: pd.Series) -> str:

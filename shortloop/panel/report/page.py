@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -97,8 +97,7 @@ estimates_figure = partial(_panels, "coefficients", _coefficient)
 pvalues_figure = partial(_panels, "p", _pvalues)
 
 
-def drawings(content: Content) -> list[Drawing[Shown]]:
-    found = []
+def drawings(content: Content) -> Iterator[Drawing[Shown]]:
     for shown in content.shown:
         curve = (
             f"Estimate of each group, from the smallest to the largest, with its {100 * shown.level:g} % "
@@ -115,8 +114,7 @@ def drawings(content: Content) -> list[Drawing[Shown]]:
         for ending, title, caption, alt, draw, numbers in kinds if shown.names else ():
             name, title = f"{slug(shown.name)}-{ending}", f"{title} over groups, {shown.name}"
             alt = f"{alt} of {', '.join(shown.names)}."
-            found.append(Drawing(name, shown, draw, title, caption, alt, numbers, READS))
-    return found
+            yield Drawing(name, shown, draw, title, caption, alt, numbers, READS)
 
 
 def sentences(shown: Shown) -> tuple[str, ...]:

@@ -8,10 +8,12 @@ import shutil
 import signal
 import sys
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from copy import copy
+from functools import partial
 from itertools import chain
+from types import SimpleNamespace
 from typing import Annotated, Any
 
 import typer
@@ -132,28 +134,22 @@ def command(first: str) -> Any:
     return typer.main.get_command(made)
 
 
-class _LazyParameter:
-    """Parses a value as typer does, and imports pydantic for it only if needed."""
+def _spare_pydantic() -> None:
+    """Make typer import pydantic only if a value needs it: that takes a third of a short command."""
+    parameters: Any = getattr(typer.core, "_TyperParameter", None)  # in versions that use pydantic
+    original = getattr(parameters, "get_runtime_param", None)
 
-    def __init__(self, parameter: Any, original: Callable[[Any], Any]) -> None:
-        self._parameter, self._original = parameter, original
-
-    def coerce(self, value: Any, **context: Any) -> Any:
-        parameter, kind = self._parameter, self._parameter.type_descriptor
+    def coerce(parameter: Any, value: Any, **context: Any) -> Any:
+        kind = parameter.type_descriptor
         if value is None:
             return () if parameter.multiple or parameter.nargs == -1 else None
         is_plain = kind.annotation in (bool, str) and type(value) is kind.annotation
         if is_plain and not any(getattr(kind.parameter_info, each, None) for each in PARSED):
             return value
-        return self._original(parameter).coerce(value, **context)
+        return original(parameter).coerce(value, **context)
 
-
-def _spare_pydantic() -> None:
-    """Make typer import pydantic only if a value needs it: that takes a third of a short command."""
-    kind: Any = getattr(typer.core, "_TyperParameter", None)  # in versions that use pydantic
-    original = getattr(kind, "get_runtime_param", None)
     if original is not None:
-        kind.get_runtime_param = lambda parameter: _LazyParameter(parameter, original)
+        parameters.get_runtime_param = lambda parameter: SimpleNamespace(coerce=partial(coerce, parameter))
 
 
 _spare_pydantic()

@@ -84,7 +84,6 @@ def deliver(run: PanelRun, report: Built, seconds: float) -> None:
     folder, files, findings = deliver_report(report.path, name)
     for job, found in zip([job for job in run.jobs if job.stage == "panel_results"], findings, strict=True):
         place = f"tables/{found['folder']}"
-        (folder / place).mkdir(parents=True, exist_ok=True)
         copy_files(job.path, TABLES, folder / place)
         files += [f"{place}/{each}" for each in TABLES]
     drawn = [found["diagnostics"] for found in findings if found["diagnostics"]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -154,12 +154,8 @@ class Problem:
     key: str = ""  # its key; empty if that is not known
 
 
-def check_all(entries: Sequence[Entry], tell: Callable[[Entry], None] = lambda each: None) -> list[Problem]:
-    found = []
-    for each in entries:
-        found.append(_check(each))
-        tell(each)
-    return [*filter(None, found)]
+def check_all(entries: Iterable[Entry]) -> list[Problem]:
+    return [*filter(None, map(_check, entries))]
 
 
 def check_inputs() -> list[Problem]:

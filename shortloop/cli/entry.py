@@ -137,7 +137,7 @@ def command(first: str) -> Any:
 def _spare_pydantic() -> None:
     """Make typer import pydantic only if a value needs it: that takes a third of a short command."""
     parameters: Any = getattr(typer.core, "_TyperParameter", None)  # in versions that use pydantic
-    original = getattr(parameters, "get_runtime_param", None)
+    original: Any = getattr(parameters, "get_runtime_param", None)
 
     def coerce(parameter: Any, value: Any, **context: Any) -> Any:
         kind = parameter.type_descriptor

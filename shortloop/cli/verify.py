@@ -28,9 +28,9 @@ def verify_jobs(set_aside: bool, as_json: bool = False) -> int:
         total, done = sum(each.size for each in entries), 0
         problems = missing(store, entries)
         with Waiting("reading jobs,", amount) as waiting:
-            for each in entries:
-                problems += check_all([each])
-                done += each.size
+            for entry in entries:
+                problems += check_all([entry])
+                done += entry.size
                 waiting.tell(done, total)
         wrong = [each for each in problems if each.damaged]
         if set_aside:

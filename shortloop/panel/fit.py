@@ -44,9 +44,7 @@ class Fits:
     """One model in many groups."""
 
     names: tuple[str, ...]
-    arrays: Statistics
-    status: IntArray  # int8, (groups,): `Status` of each fit
-    path: IntArray  # int8, (groups,): the code that fitted it, of `PATHS`
+    arrays: Statistics  # and those of `CODES`, int8, (groups,)
     said: dict[int, list[str]]  # of some groups: why statsmodels fitted them, and its warnings
 
 
@@ -106,7 +104,7 @@ class Fitter:
         if self._model.missing == "raise":
             left |= self._lacks_values[first:last]
         status = np.where(found["converged"] == 0.0, Status.NOT_CONVERGED, Status.FITTED).astype(np.int8)
-        whole = Fits(self.names, found, status, left.astype(np.int8), {})
+        whole = Fits(self.names, found | {"status": status, "path": left.astype(np.int8)}, {})
         lacking = np.isfinite(found["params"]) & np.isnan(found["bse"])
         for g in map(int, np.flatnonzero(lacking.any(axis=1) & ~left)):
             status[g], whole.said[first + g] = Status.FAILED, ["there are too few rows for standard errors"]
@@ -116,16 +114,17 @@ class Fitter:
 
     def _fit_by_statsmodels(self, fits: Fits, g: int, group: int, why: str) -> None:
         """Fit what compiled code has left: group `g` of `fits`, which is `group` of all."""
+        status, path = fits.arrays["status"], fits.arrays["path"]
         if self._lacks_values[group] and self._model.missing == "raise":
             _write(fits, g, {"nobs": np.nan}, self.names)
-            fits.status[g], fits.path[g] = Status.MISSING_VALUES, 0
+            status[g], path[g] = Status.MISSING_VALUES, 0
             return
         try:
             part = self.design_of(group)
         except CategoriesError as error:
-            fits.status[g], fits.said[group] = Status.FAILED, [f"{error.problem}: {error.expected}"]
+            status[g], fits.said[group] = Status.FAILED, [f"{error.problem}: {error.expected}"]
             return
-        values, fits.status[g], said = fit_group(self._model, part, self._level)
+        values, status[g], said = fit_group(self._model, part, self._level)
         _write(fits, g, values, part.names)
         fits.said[group] = [text for text in (why, *said) if text]
 

@@ -62,12 +62,10 @@ class Fit(Stage):
     def compute(self, unit: int) -> Mapping[str, Any]:
         part = self._parts[unit]
         fits = self._fitter.fit(part.start, part.stop)
-        found: dict[str, Any] = {
-            name: fits.arrays[name] for name in self.outputs() if name not in ("status", "path")
-        }
+        found: dict[str, Any] = {name: fits.arrays[name] for name in self.outputs()}
         if fits.said:
             found[f"said/{part.start}.json"] = json.dumps(fits.said, sort_keys=True).encode()
-        return {**found, "status": fits.status, "path": fits.path}
+        return found
 
     def unit_name(self, unit: int) -> str:
         keys = self._keys[self._parts[unit]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -125,29 +125,28 @@ def fastest(content: Content) -> list[str]:
     return found
 
 
-def limits(content: Content) -> list[str]:
+def limits(content: Content) -> Iterator[str]:
     table, asked = content.measured, content.frames["table"]["rows"]
     rows, columns = GUIDE
-    sentences = [
+    yield (
         "The table is simulated, and its files were in the system's cache. Other tables, and other machines, "
-        "give other times.",
-        f"The guide whose transformations these are had {rows:,} rows × {columns} columns, "
-        f"{rows * columns * BYTES / 1e9:.0f} GB.",
-    ]
+        "give other times."
+    )
+    size = rows * columns * BYTES / 1e9
+    yield f"The guide whose transformations these are had {rows:,} rows × {columns} columns, {size:.0f} GB."
     most = rows if asked == "fit" else asked
     if content.rows < most:
         fit = f"{content.rows:,} fit {COPIES} times into the memory of the run."
-        sentences.append(f"{most:,} rows were asked for; {fit}")
+        yield f"{most:,} rows were asked for; {fit}"
     others = table["cores_busy_by_others"][table["cores_busy_by_others"] > DISTURBED]
     if len(others):
-        sentences.append(
+        yield (
             f"Others kept up to {others.max():.1f} cores busy during {len(others)} of "
             f"{table['repeats'].gt(0).sum()} measurements: their times are too long. Run it again when the "
             f"machine is idle: `shortloop run frames --force frames_run`."
         )
     if TRAP_NAME in {*table.loc[table["status"] == RIGHT, "library"]}:
-        sentences.append("The known mistake was not found: that takes two files.")
-    return sentences
+        yield "The known mistake was not found: that takes two files."
 
 
 def page_of(content: Content) -> Page:

@@ -153,7 +153,7 @@ def _panel(groups: int, rows: int) -> tuple[FloatArray, FloatArray]:
     """Outcome and regressors of each group, of the panel that is simulated for the jobs."""
     from shortloop.panel.formats.simulated import SimulatedInput
 
-    frame = SimulatedInput(format="simulated", groups=groups, rows=rows).generate(0)
+    frame = SimulatedInput(format="simulated", groups=groups, rows=rows).load(None, (), 0)
     frame = frame.sort_values("group", kind="stable")
     x = np.column_stack([np.ones(len(frame)), *(frame[name] for name in REGRESSORS)])
     return frame["y"].to_numpy().reshape(groups, rows), x.reshape(groups, rows, -1)

@@ -25,7 +25,7 @@ class FramesReport(Stage):
 
         content = collect(self.measured, self.table, self.frames, self.left_out, self.machine)
         frame, page = content.measured, page_of(content)
-        findings = {"overview": overview(content), "fastest": fastest(content), "limits": limits(content)}
+        findings = {"overview": overview(content), "fastest": fastest(content), "limits": [*limits(content)]}
         return Finished(
             {"frames": content.frames},
             files={

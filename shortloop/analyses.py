@@ -120,14 +120,17 @@ class Analysis:
     """Inspects a folder or file of data for a project's folder; None for data of another analysis."""
 
 
+def files_below(folder: Path) -> dict[str, Path]:
+    """Files of a template, by their path in the project."""
+    found = sorted(file for file in folder.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
+    return {str(file.relative_to(folder)): file for file in found}
+
+
 def project_files(name: str, own: Sequence[str], more: Mapping[str, Path]) -> dict[str, Path]:
     """Files of an analysis's template, and files of the repository."""
     package = Path(__file__).parents[0]
-    template = package / name / "template"
-    files = (file for file in template.rglob("*.*") if "__pycache__" not in file.parts)
     rooms = package if (package / "build_scripts").is_dir() else package.parent
-    found = {str(file.relative_to(template)): file for file in files}
-    return {**found, **{each: rooms / each for each in own}, **more}
+    return {**files_below(package / name / "template"), **{each: rooms / each for each in own}, **more}
 
 
 def selected(known: Mapping[str, T], options: Sequence[str]) -> T:

@@ -32,7 +32,7 @@ FRAME = (
     {"prepare"},
     {"upkeep"},
     {"report"},
-    {"script", "study_run", "notebook", "sweep"},
+    {"script", "notebook", "sweep"},
     {"analyses"},
     {"cli", "testing"},
 )

@@ -41,6 +41,7 @@ MAY_SAY_ANY = {
     "shortloop/exax/patches/preload.py: client",  # a module that a job may have loaded anew
     "shortloop/keys/file_state.py: at_one_moment",  # results of whatever was looked at
     "shortloop/store/loaded.py: LoadedJob.tracebacks",  # names of units
+    "shortloop/report/deliver.py: deliver_report",  # findings that only the analysis knows
     "shortloop/report/stage.py: ReportStage.drawings",  # figures of records that only the analysis knows
     "shortloop/stages/failures.py: failed_units",
     "shortloop/stages/failures.py: Tried.values",  # what a unit gives only its stage says

@@ -52,8 +52,8 @@ def counted(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def short(text: str) -> str:
-    return text if len(text) <= LONG else f"{text[: LONG - 1]}…"
+def short(text: str, most: int = LONG) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def short_list(names: Sequence[str], most: int = 2, separator: str = ", ") -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
+from pkgutil import resolve_name
 from types import SimpleNamespace
 from typing import Any
 
@@ -65,10 +66,9 @@ def _scripts() -> list[str]:
 
 
 def _jobs() -> list[str]:
-    from shortloop.project.project import configuration, job_folders
+    from shortloop.project.project import job_folders
 
-    workdirs = {name: Path(path) for name, path in configuration().workdirs.items()}
-    return [folder.name for folder in job_folders(workdirs)][::-1]
+    return [folder.name for folder in job_folders()][::-1]
 
 
 def _indexed(column: str, table: str = "places") -> list[str]:
@@ -86,13 +86,6 @@ def _indexed(column: str, table: str = "places") -> list[str]:
     return sorted(filter(None, found))
 
 
-def _of_jobs(constant: str) -> Iterable[str]:
-    from shortloop.cli import jobs
-
-    found: Iterable[str] = getattr(jobs, constant)
-    return found
-
-
 def _runs() -> list[str]:
     from shortloop.run.runs import run_numbers
 
@@ -102,21 +95,17 @@ def _runs() -> list[str]:
 _settings, _stages = partial(_indexed, "settings", "pipelines"), partial(_indexed, "stage")
 
 
-def _jobs_and_stages() -> list[str]:
-    return [*_stages(), *_jobs()]
-
-
 VALUES: dict[str, Callable[[], Iterable[str]] | None] = {
     **dict.fromkeys(("run settings", "plan settings", "harmless settings")),  # a file; for others a name
     "show job": _jobs,
     "script": _scripts,
     **dict.fromkeys(("first", "second"), _jobs),
-    **dict.fromkeys(("job", "force"), _jobs_and_stages),
+    **dict.fromkeys(("job", "force"), lambda: [*_stages(), *_jobs()]),
     **dict.fromkeys(("stage", "until", "only"), _stages),
     **dict.fromkeys(("settings", "forget"), _settings),
     "partition": partial(_indexed, "partition"),
-    "state": partial(_of_jobs, "STATES"),
-    "sort": partial(_of_jobs, "ORDERS"),
+    "state": partial(resolve_name, "shortloop.cli.jobs:STATES"),
+    "sort": partial(resolve_name, "shortloop.cli.jobs:ORDERS"),
     "number": _runs,
 }
 """By the name of the parameter, or of one command's; None: the shell offers files."""

@@ -8,10 +8,12 @@ import shutil
 import signal
 import sys
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from copy import copy
+from functools import partial
 from itertools import chain
+from types import SimpleNamespace
 from typing import Annotated, Any
 
 import typer
@@ -60,8 +62,6 @@ def main() -> None:
             output.reserve_output()
         status = command("".join(sys.argv[1:2]))(standalone_mode=False)
         raise SystemExit(status if isinstance(status, int) else 0)
-    except KeyboardInterrupt:  # before or after the command itself
-        _end(130, InputError("interrupted") if as_json else None)
     except BrokenPipeError:  # | head
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     except SystemExit as ending:  # of a build script, which has printed why to standard error
@@ -69,9 +69,9 @@ def main() -> None:
             why = "interrupted" if ending.code == 130 else f"exited with status {ending.code}"
             _end(ending.code, printed_errors[-1] if printed_errors else InputError(why), quiet=True)
         raise
-    except Exception as error:
-        if interrupted:  # some libraries replace KeyboardInterrupt while they are imported
-            _end(130, InputError("interrupted") if as_json else None)
+    except (KeyboardInterrupt, Exception) as error:
+        if interrupted or isinstance(error, KeyboardInterrupt):  # which some libraries replace
+            _end(130, InputError("interrupted"), quiet=True)
         _end_with(error)
 
 
@@ -91,14 +91,14 @@ def _end_with(error: Exception) -> typing.NoReturn:
 
     print(user_traceback(error), file=sys.stderr)
     unexpected = InputError(f"{type(error).__name__}: {error}", hint="see the traceback on standard error")
-    _end(1, unexpected if output.asks_for_json() else None, quiet=True)
+    _end(1, unexpected, quiet=True)
 
 
-def _end(status: Any, error: InputError | None, quiet: bool = False) -> typing.NoReturn:
+def _end(status: Any, error: InputError, quiet: bool = False) -> typing.NoReturn:
     """Print an error, with --json as a document, and exit."""
-    if output.asks_for_json() and error is not None:
+    if output.asks_for_json():
         output.print_document({"error": output.error_fields(error)})
-    elif error is not None and not quiet:
+    elif not quiet:
         lines = f"shortloop: {error.message}".split("\n")
         if sys.stderr.isatty():
             width = shutil.get_terminal_size().columns
@@ -134,28 +134,22 @@ def command(first: str) -> Any:
     return typer.main.get_command(made)
 
 
-class _LazyParameter:
-    """Parses a value as typer does, and imports pydantic for it only if needed."""
+def _spare_pydantic() -> None:
+    """Make typer import pydantic only if a value needs it: that takes a third of a short command."""
+    parameters: Any = getattr(typer.core, "_TyperParameter", None)  # in versions that use pydantic
+    original: Any = getattr(parameters, "get_runtime_param", None)
 
-    def __init__(self, parameter: Any, original: Callable[[Any], Any]) -> None:
-        self._parameter, self._original = parameter, original
-
-    def coerce(self, value: Any, **context: Any) -> Any:
-        parameter, kind = self._parameter, self._parameter.type_descriptor
+    def coerce(parameter: Any, value: Any, **context: Any) -> Any:
+        kind = parameter.type_descriptor
         if value is None:
             return () if parameter.multiple or parameter.nargs == -1 else None
         is_plain = kind.annotation in (bool, str) and type(value) is kind.annotation
         if is_plain and not any(getattr(kind.parameter_info, each, None) for each in PARSED):
             return value
-        return self._original(parameter).coerce(value, **context)
+        return original(parameter).coerce(value, **context)
 
-
-def _spare_pydantic() -> None:
-    """Make typer import pydantic only if a value needs it: that takes a third of a short command."""
-    kind: Any = getattr(typer.core, "_TyperParameter", None)  # in versions that use pydantic
-    original = getattr(kind, "get_runtime_param", None)
     if original is not None:
-        kind.get_runtime_param = lambda parameter: _LazyParameter(parameter, original)
+        parameters.get_runtime_param = lambda parameter: SimpleNamespace(coerce=partial(coerce, parameter))
 
 
 _spare_pydantic()

@@ -10,7 +10,6 @@ from shortloop.base.errors import InputError
 from shortloop.base.text import counted, duration
 from shortloop.cli.jobs import entry_fields
 from shortloop.cli.output import amount, parse_age, parse_size, print_document, print_lines, print_table
-from shortloop.store.index import Purpose
 from shortloop.store.store import Store
 from shortloop.store.workdir import is_gone
 from shortloop.upkeep.deletion import delete, idle_project, old_parts, pipelines_of, to_delete
@@ -41,7 +40,9 @@ def collect_garbage(
             for each in forgotten:
                 store.index.finish_pipeline(each.pipeline, (), each.project)
             freed = delete(store, chosen)
-    total, kept = sum(each.size for each in entries), _kept_for(entries)
+    needed = [each for each in entries if each.state in ("current", "needed")]
+    kept = sorted(Counter(of for each in needed for of in each.pipelines if of.project).items())
+    total = sum(each.size for each in entries)
     unfinished = 0 if really else len(old_parts())
     if as_json:
         print_document(
@@ -91,9 +92,3 @@ def _print(chosen: list[Entry]) -> None:
         print_table(("state", "stage", *numbers), rows, right=numbers)
     if any(each.state == "outdated" for each in chosen):
         print_lines(f"outdated: {STATES['outdated']}")
-
-
-def _kept_for(entries: list[Entry]) -> list[tuple[Purpose, int]]:
-    """Pipelines of other projects, with the number of jobs that each needs."""
-    kept = [each for each in entries if each.state in ("current", "needed")]
-    return sorted(Counter(of for each in kept for of in each.pipelines if of.project).items())

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from shortloop.analyses import Analysis, Look, Template, selected
+from shortloop.analyses import Analysis, Look, Template, files_below, selected
 from shortloop.base.errors import InputError
 from shortloop.base.text import one_line
 from shortloop.cli.output import Waiting, print_lines
@@ -25,13 +25,8 @@ SOCKET = ".socket.dir/server"
 OPEN = 3  # exit status: the project is written, but cannot run before a question is answered
 
 
-def _files_below(folder: Path) -> dict[str, Path]:
-    found = sorted(file for file in folder.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
-    return {str(file.relative_to(folder)): file for file in found}
-
-
 EXAMPLE = Template(
-    files=lambda: _files_below(TEMPLATES / "analysis"),
+    files=lambda: files_below(TEMPLATES / "analysis"),
     packages=(),
     run="shortloop run analysis",
     needs="example",
@@ -94,7 +89,7 @@ def write_project(
 ) -> int:
     path = Path(os.path.abspath(folder))
     _check(path)
-    files = {**_files_below(COMMON), **template.files()}
+    files = {**files_below(COMMON), **template.files()}
     with _all_or_nothing(path):
         for name, source in files.items():
             *above, last = Path(name).parts

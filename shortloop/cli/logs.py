@@ -9,30 +9,19 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-from typer import Argument, Option
 
 from shortloop.base.errors import InputError
 from shortloop.base.text import one_line, short_list
-
-if TYPE_CHECKING:
-    from shortloop.units.unit_output import PrintedUnit
-
+from shortloop.exax.live_output import OF_EXAX, LiveOutput, parts_of_output, shown_line
+from shortloop.project.project import job_directory, job_folders
+from shortloop.store.setup import setup_of
+from shortloop.units.unit_output import PrintedUnit, printed_units
 
 POLL_EVERY = 0.5  # s, whether a job still runs
 NAMED = 8  # units in a message
 
 
-def logs(
-    job: Annotated[str, Argument(help="Job id or stage, e.g. main-12 or train.")],
-    partition: Annotated[str | None, Option(help="Only the stage's job for this partition.")] = None,
-    unit: Annotated[str | None, Option(metavar="NAME", help="Only the output of this unit.")] = None,
-    follow: Annotated[bool, Option("--follow", "-f", help="Keep printing until the job has ended.")] = False,
-) -> None:
-    """Print the output of a job, or of a stage's newest jobs, even while they run or after they failed."""
-    from shortloop.store.setup import setup_of
-
+def print_logs(job: str, partition: str | None, unit: str | None, follow: bool) -> None:
     folders = _jobs(job, partition)
     running = {folder: follow and _is_running(folder) for folder in folders}
     missing: list[str] = []
@@ -53,8 +42,6 @@ def logs(
 
 def _print_job(folder: Path, unit: str | None) -> bool:
     """Print a job's output; True if there is any, of the unit if one is named."""
-    from shortloop.exax.live_output import parts_of_output
-
     found = False
     for file in parts_of_output(folder):
         for of, line in _lines(file, unit):
@@ -65,9 +52,6 @@ def _print_job(folder: Path, unit: str | None) -> bool:
 
 def _lines(file: Path, unit: str | None) -> Iterator[tuple[str | None, str]]:
     """Each line of a file with its unit; only those of one unit if it is named."""
-    from shortloop.exax.live_output import OF_EXAX, shown_line
-    from shortloop.units.unit_output import printed_units
-
     with contextlib.suppress(FileNotFoundError), file.open("rb") as stream:
         for of, begin, end in _pieces(printed_units(file)):
             if unit is None or of == unit:
@@ -90,8 +74,6 @@ def _pieces(units: list[PrintedUnit]) -> Iterator[tuple[str | None, int, int | N
 
 
 def _follow(folder: Path) -> None:
-    from shortloop.exax.live_output import LiveOutput
-
     with LiveOutput(lambda line: print(line, flush=True), verbose=True, most=None) as output:
         output.follow(folder, "")
         while _is_running(folder):
@@ -110,15 +92,12 @@ def _is_running(folder: Path) -> bool:
 
 def _jobs(what: str, partition: str | None) -> list[Path]:
     """Folder of a job, or of the newest job of each partition of a stage, even if it failed."""
-    from shortloop.project.project import configuration, job_directory, job_folders
-    from shortloop.store.setup import setup_of
-
     if re.fullmatch(r".+-\d+", what):
         return [job_directory(what)]
     found: dict[str, Path] = {}
     stages: set[str] = set()
     partitions: set[str] = set()
-    for folder in job_folders({name: Path(each) for name, each in configuration().workdirs.items()}):
+    for folder in job_folders():
         setup = setup_of(folder)
         stage, of = str(setup.get("method", "")), str(setup.get("options", {}).get("partition") or "")
         if stage == what:
@@ -138,9 +117,6 @@ def _jobs(what: str, partition: str | None) -> list[Path]:
 
 
 def _refuse_unit(folders: list[Path], unit: str) -> None:
-    from shortloop.exax.live_output import parts_of_output
-    from shortloop.units.unit_output import printed_units
-
     files = [file for folder in folders for file in parts_of_output(folder)]
     names = [*dict.fromkeys(one_line(each.unit) for file in files for each in printed_units(file))]
     listed = short_list(names, NAMED) or "no --unit: no unit of the job printed anything"

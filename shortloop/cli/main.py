@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from typer import Argument, Option
 
 from shortloop.base.errors import InputError
-from shortloop.cli.logs import logs
+from shortloop.plan.selection import FAIL_FAST, Selection
 from shortloop.project.system_errors import need_files
-
-if TYPE_CHECKING:
-    from shortloop.plan.selection import Selection
-
 
 app = typer.Typer()
 with_settings = typer.Typer()
@@ -131,7 +127,6 @@ def run(
     from shortloop.cli.run import run_script
     from shortloop.exax.forked import leave
     from shortloop.exax.live_output import VERBOSE
-    from shortloop.plan.selection import FAIL_FAST, Selection
     from shortloop.plan.settings_files import TAKE_OVER
 
     need_files(FEWEST_FILES)
@@ -198,7 +193,6 @@ def plan(
 ) -> None:
     """Show which jobs a run would build or reuse, why, and the expected time. Builds nothing."""
     from shortloop.cli.plan import print_plan
-    from shortloop.plan.selection import Selection
 
     selection = Selection(until or "", only or "", partition or "", tuple(force or ()))
     print_plan(_prepared(script, settings, selection), every, as_json)
@@ -236,7 +230,17 @@ def show(job: Annotated[str, Argument(help="Job id, e.g. main-12.")], as_json: J
     show_job(job, as_json)
 
 
-app.command()(logs)
+@app.command()
+def logs(
+    job: Annotated[str, Argument(help="Job id or stage, e.g. main-12 or train.")],
+    partition: Annotated[str | None, Option(help="Only the stage's job for this partition.")] = None,
+    unit: Annotated[str | None, Option(metavar="NAME", help="Only the output of this unit.")] = None,
+    follow: Annotated[bool, Option("--follow", "-f", help="Keep printing until the job has ended.")] = False,
+) -> None:
+    """Print the output of a job, or of a stage's newest jobs, even while they run or after they failed."""
+    from shortloop.cli.logs import print_logs
+
+    print_logs(job, partition, unit, follow)
 
 
 @app.command()
@@ -310,7 +314,6 @@ def harmless(
 ) -> None:
     """Declare that changed code or libraries do not affect a stage's results, so that its jobs are reused."""
     from shortloop.cli.plan import print_harmless
-    from shortloop.plan.selection import Selection
 
     print_harmless(_prepared(script, settings, Selection()), stage, why)
 

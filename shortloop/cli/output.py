@@ -10,6 +10,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from itertools import zip_longest
 from typing import Any, TextIO
@@ -139,7 +140,7 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, str | int | bool) else str(value)
 
 
-class Waiting:
+class Waiting(AbstractContextManager["Waiting"]):
     """Progress of a slow command on standard error: one line in a terminal, one after the other elsewhere."""
 
     def __init__(self, done: str, show: Callable[[int], str] = "{:,}".format) -> None:
@@ -147,9 +148,6 @@ class Waiting:
         self._began = self._printed = time.monotonic()
         self._total = 0
         self._line = StatusLine(sys.stderr)
-
-    def __enter__(self) -> Waiting:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self._line.draw()

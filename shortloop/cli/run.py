@@ -9,11 +9,14 @@ from pathlib import Path
 
 from shortloop.base.errors import InputError
 from shortloop.exax.client import user
+from shortloop.exax.forked import fork_ax, noting_interrupts
+from shortloop.exax.server import running_server
 from shortloop.keys.methods import chosen_script
 from shortloop.plan.selection import Selection
+from shortloop.project.project import configuration_file
 from shortloop.run.termination import check_disk_space
 from shortloop.settings.paths import SETTINGS_VARIABLE
-from shortloop.store.workdir import only_run
+from shortloop.store.workdir import HELD, only_run
 
 NEEDED = b"needed"
 
@@ -36,11 +39,6 @@ def run_script(
 
 
 def _run(script: str, environ: Mapping[str, str], is_part: bool) -> int:
-    from shortloop.exax.forked import fork_ax, noting_interrupts
-    from shortloop.exax.server import running_server
-    from shortloop.project.project import configuration_file
-    from shortloop.store.workdir import HELD
-
     with running_server() as server:
         environ = {**environ, HELD: str(os.getpid())}
         # In another directory, the project is the one that this code is part of.

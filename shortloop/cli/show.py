@@ -27,11 +27,12 @@ from shortloop.upkeep.inventory import STATES, Entry, inventory
 
 LISTED = 20  # units
 OF_EVERY_JOB = ("partition", "modules")  # options that are shown only if they are set
-HEADS = {
-    "arrays": ("name", "shape", "type", "unit", "axes", "what"),
-    "tables": ("name", "rows", "columns", "of"),
-    "objects": ("name", "type", "what"),
+CONTENTS = {
+    "arrays": {"shape": "shape", "type": "dtype", "unit": "unit", "axes": "axes", "what": "description"},
+    "tables": {name: name for name in ("rows", "columns", "library")},
+    "objects": {name: name for name in ("type", "text")},
 }
+"""Fields of each array, table and object, by the name under which they are shown."""
 Rows = Iterator[tuple[str, str]]
 
 
@@ -47,9 +48,8 @@ def show_job(job: str, as_json: bool = False) -> None:
     if as_json:
         print_document(_fields(entry, setup, manifest, result))
         return
-    who = setup.get("options", {}).get("partition") if result is None else result.partition
-    stage = setup.get("method") if result is None else result.stage
-    print_lines(one_line(f"{folder.name}: {stage}{f' of {who}' if who else ''}"), style="bold")
+    of = f" of {entry.partition}" if entry.partition else ""
+    print_lines(one_line(f"{folder.name}: {entry.stage}{of}"), style="bold")
     if result is not None and result.problem:
         print_lines(f"rejected: {result.problem}")
     made = datetime.fromtimestamp(setup["starttime"]).astimezone()
@@ -69,18 +69,12 @@ def show_job(job: str, as_json: bool = False) -> None:
 
 
 def _contents(record: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    array = {"shape": "shape", "type": "dtype", "unit": "unit", "axes": "axes", "what": "description"}
-    kinds = {
-        "arrays": array,
-        "tables": {name: name for name in ("rows", "columns", "library")},
-        "objects": {name: name for name in ("type", "text")},
-    }
     return {
         kind: [
             {"name": name, **{field: each[key] for field, key in fields.items()}}
             for name, each in record.get(kind, {}).items()
         ]
-        for kind, fields in kinds.items()
+        for kind, fields in CONTENTS.items()
     }
 
 
@@ -89,8 +83,8 @@ def _print_contents(result: Result) -> None:
         if rows:
             print_lines("", kind, style="bold")
             cells = [[*map(_cell, row.values())] for row in rows]
-            wrap = "columns" if kind == "tables" else HEADS[kind][-1]
-            print_table(HEADS[kind], cells, right=("rows",), wrap=wrap)
+            heads = [*rows[0]]
+            print_table(heads, cells, right=("rows",), wrap="columns" if kind == "tables" else heads[-1])
 
 
 def _cell(value: object) -> str:

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from shortloop.analyses import SettingsKind, find_analyses, selected
-from shortloop.base.errors import InputError
+from shortloop.analyses import Opened, SettingsKind, find_analyses, selected
 from shortloop.base.text import counted, one_line
 from shortloop.cli.output import Waiting, error_fields, print_document, print_lines, print_table
 
@@ -46,19 +45,17 @@ def check_file(kind: SettingsKind, file: Path, quick: bool = False, as_json: boo
     """Read a file, open all data that it names, print all problems, and return the exit status."""
     from shortloop.settings.read import WrongSettings
 
-    summary, opened, notes = "", "no data were opened", tuple[str, ...]()
-    problems: Sequence[InputError] = ()
+    summary, result = "", Opened("")
     try:
         summary = kind.check(file)
     except WrongSettings as error:
         if len(error.every) == 1 and not as_json:
             raise
-        problems = error.every
-    if kind.open is not None and not quick and not problems:
+        result = Opened("no data were opened", error.every)
+    if kind.open is not None and not quick and not result.problems:
         with Waiting("opened") as waiting:
-            opened, problems, notes = kind.open(file, waiting.tell)
-    elif not problems:
-        opened = ""
+            result = kind.open(file, waiting.tell)
+    opened, problems, notes = result
     if as_json:
         wrong = [error_fields(each) for each in problems]
         found = {"settings": summary, "opened": opened, "problems": wrong, "notes": notes}

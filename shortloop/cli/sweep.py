@@ -50,12 +50,12 @@ def run_sweep(script: str, file: Path | None, vary: Sequence[str], together: Seq
     Selection().into(environ)
     progress = Progress(len(combinations))
     checked = check_combinations(script, combinations, environ, progress)
-    if any(each.problem for each in checked):
+    if any(each.problem for each in checked.values()):
         steps = grid.steps()  # to name each error, and not each combination that has it
         alone = check_combinations(script, steps, environ, Progress(len(steps)))
-        print_error(refusal(combinations, checked, steps, alone))
+        print_error(refusal(checked, alone))
         return 1
-    outcomes = _run_all(script, environ, combinations, checked, progress)
+    outcomes = _run_all(script, environ, checked, progress)
     if len(outcomes) < len(combinations):
         print_lines(
             f"interrupted: {len(outcomes)} of {counted(len(combinations), 'combination')} are done; all "
@@ -73,18 +73,14 @@ def run_sweep(script: str, file: Path | None, vary: Sequence[str], together: Seq
 
 
 def _run_all(
-    script: str,
-    environ: dict[str, str],
-    combinations: Sequence[Combination],
-    checked: Sequence[Checked],
-    progress: Progress,
+    script: str, environ: dict[str, str], checked: Mapping[Combination, Checked], progress: Progress
 ) -> list[Outcome]:
     """Run all combinations; return those finished before an interrupt."""
     analyses = [each.findings for each in find_analyses().values() if each.findings is not None]
     outcomes: list[Outcome] = []
     try:
         with only_run(f"{script} sweep"), runner(script, environ, analyses) as runs:
-            for combination, known in zip(combinations, checked, strict=True):
+            for combination, known in checked.items():
                 outcome = runs.run(combination, known.name, progress)
                 outcomes.append(outcome)
                 print_lines(progress.done(outcome))

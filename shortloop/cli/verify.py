@@ -8,7 +8,7 @@ from shortloop.base.errors import InputError
 from shortloop.base.text import counted, duration
 from shortloop.cli.output import Waiting, amount, print_document, print_lines, print_table
 from shortloop.store.store import Store
-from shortloop.upkeep.inventory import Entry, Problem, check_all, check_inputs, inventory, missing
+from shortloop.upkeep.inventory import Problem, check_all, check_inputs, inventory, missing
 
 RECORDED = ("current", "needed", "superseded")
 LEFT_OUT = "skipped: printed output (OUTPUT/), files whose names begin with a dot, jobs of build scripts"
@@ -26,14 +26,12 @@ def verify_jobs(set_aside: bool, as_json: bool = False) -> int:
         entries = inventory(store)
         inputs = check_inputs()  # first, because jobs may keep their data in these files
         total, done = sum(each.size for each in entries), 0
+        problems = missing(store, entries)
         with Waiting("reading jobs,", amount) as waiting:
-
-            def tell(each: Entry) -> None:
-                nonlocal done
-                done += each.size
+            for entry in entries:
+                problems += check_all([entry])
+                done += entry.size
                 waiting.tell(done, total)
-
-            problems = missing(store, entries) + check_all(entries, tell)
         wrong = [each for each in problems if each.damaged]
         if set_aside:
             for each in wrong:

@@ -50,7 +50,8 @@ def _of_stage(store: Store, stage: str, settings: str | None) -> list[str]:
         stages = sorted({place.stage for place in places})
         expected = f"a job id, or {', '.join(stages) or 'a run'}"
         raise InputError("unknown stage", found=stage, expected=expected)
-    file = _file_of_environment() if settings is None else None
+    is_named = settings is None and any(map(os.environ.get, VARIABLES))
+    file = settings_path(VARIABLES, Path(), user_directory()) if is_named else None  # as a run would read it
     wanted: set[str | None] = {settings}
     if file is not None:
         wanted = {*names_of_file(store.index, file), None}  # None: jobs without settings
@@ -65,12 +66,6 @@ def _of_stage(store: Store, stage: str, settings: str | None) -> list[str]:
             hint="run them, or choose other settings with `--settings`",
         )
     return sorted(found, key=lambda job: (job.rpartition("-")[0], int(job.rpartition("-")[2])))
-
-
-def _file_of_environment() -> Path | None:
-    """The settings file that a run would read."""
-    is_named = any(map(os.environ.get, VARIABLES))
-    return settings_path(VARIABLES, Path(), base=user_directory()) if is_named else None
 
 
 def _group_fields(group: list[Explained]) -> dict[str, object]:

@@ -1,7 +1,6 @@
 """Measure a library in a fresh process: time, processor time, memory and result.
 
-Libraries print what they like, so the process reports through a pipe of its own. What the system uses is read
-from proc(5) of Linux; there is no number where the system gives none.
+Libraries print what they like, so the process reports through a pipe of its own.
 """
 
 from __future__ import annotations
@@ -21,19 +20,17 @@ from dataclasses import dataclass, field, replace
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
+import psutil
 
+from shortloop.base.plain import Plain
 from shortloop.base.types import FloatArray
 from shortloop.frames.table import Checked, check_aggregates, check_random, result_of
 from shortloop.frames.work import Aggregates, Work
+from shortloop.stages.results import Result
 from shortloop.stages.threads import VARIABLES
-
-if TYPE_CHECKING:
-    from shortloop.base.plain import Plain
-    from shortloop.stages.results import Result
-
 
 MAIN = "from shortloop.frames.measure import _main; _main({})"
 SAMPLE_EVERY = 0.01  # s, of memory
@@ -45,7 +42,6 @@ ENOUGH = 0.5  # s: work that takes less in all repeats is repeated more often
 MOST = 25  # repeats
 LEAST = 0.3  # s, below which shares of time say nothing: clocks tick hundredths
 SAMPLED = 0.3  # s that work takes, at least, while memory is sampled
-TICK = os.sysconf("SC_CLK_TCK")
 OWN = ("Pss_Anon", "Pss_Shmem")
 """Memory of a process, and its part of what it shares; pages of files belong to the system."""
 
@@ -156,8 +152,8 @@ def _end(child: subprocess.Popen[bytes]) -> None:
     with suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
     for each in started:
-        with suppress(OSError):
-            os.kill(each, signal.SIGKILL)
+        with suppress(psutil.Error):
+            each.kill()
     child.stdin.close()
     child.wait()
 
@@ -212,15 +208,12 @@ def time_repeats(measured: Measured, run: Callable[[], object], repeats: int) ->
         measured.others = None if every is None or after is None else max(0.0, (after - every - own) / wall)
 
 
-def family(pid: int) -> list[int]:
-    children: dict[int, list[int]] = {}
-    for each in filter(str.isdigit, os.listdir("/proc")):
-        if fields := _stat(int(each)):
-            children.setdefault(int(fields[1]), []).append(int(each))
-    found = [pid]
-    for process in found:
-        found += children.get(process, [])
-    return found
+def family(pid: int) -> list[Any]:
+    """A process and its descendants, as psutil knows them."""
+    with suppress(psutil.NoSuchProcess):
+        process = psutil.Process(pid)
+        return [process, *process.children(recursive=True)]
+    return []
 
 
 def memory(pid: int) -> int | None:
@@ -228,7 +221,7 @@ def memory(pid: int) -> int | None:
     found = 0
     for each in family(pid):
         with suppress(OSError, ValueError, IndexError):
-            for line in Path(f"/proc/{each}/smaps_rollup").read_text(encoding="ascii").splitlines():
+            for line in Path(f"/proc/{each.pid}/smaps_rollup").read_text(encoding="ascii").splitlines():
                 name, _, size = line.partition(":")
                 found += 1024 * int(size.split()[0]) if name in OWN else 0
     return found or None
@@ -236,23 +229,14 @@ def memory(pid: int) -> int | None:
 
 def cpu_seconds(pid: int) -> float:
     """Processor time of a process and its descendants, including those that have ended."""
-    return sum(sum(map(int, fields[11:15])) for fields in map(_stat, family(pid)) if fields) / TICK
+    total = 0.0
+    for each in family(pid):
+        with suppress(psutil.Error):
+            total += sum(each.cpu_times()[:4])  # without waiting
+    return total
 
 
 def busy_seconds() -> float | None:
     """Time since boot that this process's processors were neither idle nor waiting for a disk."""
-    mine = {f"cpu{number}" for number in os.sched_getaffinity(0)}
-    with suppress(OSError, ValueError):
-        lines = map(str.split, Path("/proc/stat").read_text(encoding="ascii").splitlines())
-        ticks = [int(each) for name, *every in lines if name in mine for each in every[:3] + every[5:8]]
-        return sum(ticks) / TICK or None
-    return None
-
-
-def _stat(pid: int) -> list[str]:
-    """Fields of /proc/PID/stat after the process's name, which may contain anything."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return []
-    return text.rpartition(")")[2].split()
+    mine, every = os.sched_getaffinity(0), psutil.cpu_times(percpu=True)
+    return sum(sum(each[:3] + each[5:8]) for number, each in enumerate(every) if number in mine) or None

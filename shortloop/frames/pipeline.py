@@ -19,16 +19,9 @@ from shortloop.base.text import one_line
 from shortloop.frames.work import LIBRARIES as EVERY
 from shortloop.frames.work import MODIN
 from shortloop.plan.pipeline import Built
-from shortloop.report.deliver import (
-    copy_files,
-    copy_report,
-    print_place,
-    results_folder,
-    run_summary,
-    write_summary,
-)
+from shortloop.report.deliver import copy_files, deliver_report, print_place, run_summary, write_summary
+from shortloop.script import StudyKind, StudyRun
 from shortloop.settings.paths import STUDY_VARIABLE
-from shortloop.study_run import StudyKind, StudyRun
 
 if TYPE_CHECKING:
     from shortloop.base.plain import Plain
@@ -37,11 +30,11 @@ if TYPE_CHECKING:
 
 
 DEFAULT_FRAMES = Path(__file__).with_name("default.toml")
-NEEDED = ("pandas", "pyarrow", "scipy", *REPORT_LIBRARIES)
-"""Libraries of the table, the checks and the report. Others that are missing are left out of the report."""
+NEEDED = ("pandas", "psutil", "pyarrow", "scipy", *REPORT_LIBRARIES)
+"""Libraries of the table, times, checks and report. Others that are missing are left out of the report."""
 LIBRARIES = ("dask", "duckdb", "joblib", "numba", "polars", *NEEDED)
 """Libraries that the extra ``frames`` installs, by the names that they are imported by."""
-REQUIRED = ("modin[ray]>=0.32", "pyarrow>=16", "numpy>=2.0")  # packages of an environment with Modin
+REQUIRED = ("modin[ray]>=0.32", "psutil>=6.0", "pyarrow>=16", "numpy>=2.0")  # of an environment with Modin
 LIST_VERSIONS = (
     "import importlib.metadata as m, json; print(json.dumps({d.name: d.version for d in m.distributions()}))"
 )
@@ -126,11 +119,9 @@ def half_of_memory() -> float:
 
 def deliver(run: FramesRun, report: Built, seconds: float) -> None:
     name = run.study.name
-    folder = results_folder(name)
-    files = [*copy_report(report.path, folder), *TABLES]
+    folder, files, findings = deliver_report(report.path, name)
     copy_files(report.path, TABLES, folder)
-    findings = json.loads((report.path / "findings.json").read_text(encoding="utf-8"))
-    summary = run_summary(run.jobs, report, seconds, files)
+    summary = run_summary(run.jobs, report, seconds, [*files, *TABLES])
     write_summary(folder, {"frames": name, **summary, "findings": findings})
     for sentence in (findings["overview"], *findings["fastest"]):
         print(one_line(sentence))

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from shortloop.base.plain import Plain
 from shortloop.frames.work import BYTES, COPIES, EVERY, GUIDE, TRANSFORMATIONS, TRAP_NAME
-from shortloop.report.page import (
-    Page,
-    PageSection,
-    PageTable,
-    Source,
-    TableRow,
-    source_of,
-)
+from shortloop.report.page import Page, PageSection, PageTable, TableRow
 from shortloop.stages.results import Result, upstream
 
 if TYPE_CHECKING:
@@ -36,7 +29,6 @@ class Content:
     rows: int  # of the table that the libraries worked on
     measured: pd.DataFrame  # a row for each library and transformation, from `table_of`
     versions: Mapping[str, str]
-    sources: tuple[Source, ...]
 
 
 def collect(
@@ -50,12 +42,8 @@ def collect(
     lines += [line_of(name, what, LEFT_OUT, out[name]) for name in out for what in frames["transformations"]]
     every = {each.job: each for result in measured for each in upstream(result)}.values()
     versions = {name: text for each in every for name, text in each.record["versions"].items()}
-    variants = (
-        f"{each.options.get('library', '')} {each.options.get('transformation', '')}" for each in every
-    )
-    sources = tuple(source_of(each, of.strip()) for each, of in zip(every, variants))
     rows = sum(table.facts["rows"])
-    return Content(frames, machine, rows, table_of(lines, rows), versions, sources)
+    return Content(frames, machine, rows, table_of(lines, rows), versions)
 
 
 def line_of(
@@ -137,29 +125,28 @@ def fastest(content: Content) -> list[str]:
     return found
 
 
-def limits(content: Content) -> list[str]:
+def limits(content: Content) -> Iterator[str]:
     table, asked = content.measured, content.frames["table"]["rows"]
     rows, columns = GUIDE
-    sentences = [
+    yield (
         "The table is simulated, and its files were in the system's cache. Other tables, and other machines, "
-        "give other times.",
-        f"The guide whose transformations these are had {rows:,} rows × {columns} columns, "
-        f"{rows * columns * BYTES / 1e9:.0f} GB.",
-    ]
+        "give other times."
+    )
+    size = rows * columns * BYTES / 1e9
+    yield f"The guide whose transformations these are had {rows:,} rows × {columns} columns, {size:.0f} GB."
     most = rows if asked == "fit" else asked
     if content.rows < most:
         fit = f"{content.rows:,} fit {COPIES} times into the memory of the run."
-        sentences.append(f"{most:,} rows were asked for; {fit}")
+        yield f"{most:,} rows were asked for; {fit}"
     others = table["cores_busy_by_others"][table["cores_busy_by_others"] > DISTURBED]
     if len(others):
-        sentences.append(
+        yield (
             f"Others kept up to {others.max():.1f} cores busy during {len(others)} of "
             f"{table['repeats'].gt(0).sum()} measurements: their times are too long. Run it again when the "
             f"machine is idle: `shortloop run frames --force frames_run`."
         )
     if TRAP_NAME in {*table.loc[table["status"] == RIGHT, "library"]}:
-        sentences.append("The known mistake was not found: that takes two files.")
-    return sentences
+        yield "The known mistake was not found: that takes two files."
 
 
 def page_of(content: Content) -> Page:

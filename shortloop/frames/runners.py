@@ -215,6 +215,9 @@ def exax(work: Work) -> Iterator[Run]:
     slices = range(len(rows.lines))
     places = [np.fromiter(rows.iterate(each, ROW, status_reporting=False), np.int64) for each in slices]
 
+    global _shared
+    _shared = rows
+
     def run(what: str, parts: Sequence[int]) -> Columns:
         chosen = slices if len(parts) == len(work.rows) else slices[: len(parts)]
         done = forks.map(partial(_of_slice, work, what), chosen, chunksize=1)
@@ -225,7 +228,7 @@ def exax(work: Work) -> Iterator[Run]:
             return {NEW: made}
         return dict(zip((KEY, COUNT, *work.columns), np.concatenate(done, axis=1)))
 
-    with multiprocessing.get_context("fork").Pool(work.workers, _share, (rows,)) as forks:
+    with multiprocessing.get_context("fork").Pool(work.workers) as forks:
         yield run
 
 
@@ -261,11 +264,6 @@ def _joined(done: Sequence[Any], what: str) -> Columns:
     if what == GROUPS:
         return cast("Columns", pd.concat(done).groupby(level=0).sum().reset_index())
     return {NEW: pd.concat(done, ignore_index=True)}
-
-
-def _share(shared: Any) -> None:
-    global _shared
-    _shared = shared
 
 
 def _of_fork(work: Work, part: int) -> Any:

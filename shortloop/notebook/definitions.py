@@ -22,7 +22,7 @@ Defined = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
 NOTHING = object()
 GIVE = "give it as an input (`name: Job`, a file with `ax.file`) or as an option of the stage"
 LONGEST = 10_000  # characters; longer values are data
-SINGLE = (type(None), bool, int, str, bytes, type(...))
+SINGLE = (type(None), bool, int, float, str, bytes, type(...))
 
 
 class Notebook(NamedTuple):
@@ -280,27 +280,22 @@ def literal(value: object) -> str | None:
     """Source text of a plain value, equal in every process; None for other values."""
     try:
         text = _text(value)
-    except RecursionError:
+    except (RecursionError, TypeError):
         return None
-    return text if text is not None and len(text) <= LONGEST else None
+    return text if len(text) <= LONGEST else None
 
 
-def _text(value: typing.Any) -> str | None:
+def _text(value: typing.Any) -> str:
     kind = type(value)  # a subclass may hold more
-    if isinstance(value, float) and kind is float:
-        return repr(value) if math.isfinite(value) else f"float({str(value)!r})"
+    if kind is float and not math.isfinite(value):
+        return f"float({str(value)!r})"
     if kind in SINGLE:
         return repr(value)
     if kind not in (dict, tuple, list, set, frozenset) or len(value) > LONGEST:
-        return None
-    texts = [text for each in value if (text := _text(each)) is not None]
-    named = [text for each in value.values() if (text := _text(each)) is not None] if kind is dict else texts
-    if min(len(texts), len(named)) < len(value):
-        return None
+        raise TypeError
+    texts = [*map(_text, value)]
     if kind is dict:
-        return "{" + ", ".join(f"{key}: {text}" for key, text in zip(texts, named)) + "}"
+        return "{" + ", ".join(f"{key}: {_text(each)}" for key, each in zip(texts, value.values())) + "}"
     if kind in (set, frozenset):
         return f"{kind.__name__}([{', '.join(sorted(texts))}])"
-    if kind is tuple:
-        return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
-    return f"[{', '.join(texts)}]"
+    return f"({', '.join(texts)}{',' * (len(texts) == 1)})" if kind is tuple else f"[{', '.join(texts)}]"

@@ -131,7 +131,7 @@ class _Writer:
                 raise refused(
                     above, name, "a name of IPython, of magics or `!`", "use Python alone in stages"
                 )
-            imported = self._imports_of(name, space[name], known)
+            imported = imports_of(self._notebook, name, space[name], known)
             if imported is not None:
                 found |= imported
             elif name not in self._seen:
@@ -140,7 +140,7 @@ class _Writer:
         return found
 
     def _name(self, name: str, value: object, known: frozenset[str], above: str) -> None:
-        imported = self._imports_of(name, value, known)
+        imported = imports_of(self._notebook, name, value, known)
         function, _ = unwrapped(value)
         text = literal(value)
         if imported is not None:
@@ -155,10 +155,6 @@ class _Writer:
             self._alias(name, value, above)
         else:
             raise refused(above, name, sort_of(self._notebook, value), hint_for(self._notebook, value))
-
-    def _imports_of(self, name: str, value: object, dotted_names: frozenset[str]) -> set[str] | None:
-        own = self._notebook.space.get("__name__")
-        return imports_of(name, value, own, self._notebook.cells, dotted_names)
 
     def _function(self, name: str, value: object, above: str) -> None:
         function, layers = unwrapped(value)
@@ -258,7 +254,7 @@ class _Writer:
         for each in sorted(() if constants else outer):
             value = self._notebook.space.get(each, NOTHING)
             is_constant = value is not NOTHING and literal(value) is not None
-            if is_constant and self._imports_of(each, value, frozenset()) is None:
+            if is_constant and imports_of(self._notebook, each, value, frozenset()) is None:
                 found_value = (
                     f"a value that was used when {name} was defined, and may have been different then"
                 )

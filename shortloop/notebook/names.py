@@ -7,14 +7,14 @@ import importlib.util
 import symtable
 import sys
 import types
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from shortloop.base.errors import InputError
 from shortloop.keys.own_code import is_own
-from shortloop.notebook.definitions import NOTHING, imports_in, literal
+from shortloop.notebook.definitions import NOTHING, Notebook, imports_in, literal
 from shortloop.project.project import project_directory
 
 IDENTITY = ("__module__", "__qualname__")
@@ -80,17 +80,16 @@ def _dotted(node: ast.AST) -> str:
     return f"{above}.{node.attr}" if above and isinstance(node, ast.Attribute) else ""
 
 
-def imports_of(
-    name: str, value: object, own: object, cells: Sequence[tuple[str, str]], dotted_names: Collection[str]
-) -> set[str] | None:
-    """Statements that import a value of the notebook; None if it was not imported."""
+def imports_of(notebook: Notebook, name: str, value: object, known: Collection[str]) -> set[str] | None:
+    """Statements that import a value of the notebook, of known dotted names; None if it was not imported."""
+    own = notebook.space.get("__name__")
     if isinstance(value, types.ModuleType):
         if sys.modules.get(value.__name__) is not value or value.__name__ == own:
             return None
         _check_place(value)
         renamed = "" if value.__name__ == name else f" as {name}"
-        return {f"import {value.__name__}{renamed}", *_submodules(name, value, dotted_names)}
-    for given, module, taken in (each for _, text in reversed(cells) for each in imports_in(text)):
+        return {f"import {value.__name__}{renamed}", *_submodules(name, value, known)}
+    for given, module, taken in (each for _, text in reversed(notebook.cells) for each in imports_in(text)):
         if given == name and not module:
             break
         if given not in (name, "*") or module not in sys.modules:

@@ -6,6 +6,7 @@ import inspect
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
@@ -55,7 +56,7 @@ class Session:
         self._driver = Driver(self._project)
         self._name = name
         self._modules: dict[str, Module] = {}
-        self._cell: tuple[object, dict[tuple[str, str | None], int]] = (None, {})
+        self._cell: tuple[object, Counter[tuple[str, str | None]]] = (None, Counter())
 
     stage = staticmethod(declared)
 
@@ -141,10 +142,9 @@ class Session:
             parent: dict[str, Any] = getattr(shell, "get_parent", dict)()
             cell = str(parent.get("metadata", {}).get("cellId") or "")
         if self._cell[0] != run or run is None:
-            self._cell = (run, {})
-        seen = self._cell[1]
-        seen[stage, partition] = seen.get((stage, partition), 0) + 1
-        number = seen[stage, partition]
+            self._cell = (run, Counter())
+        self._cell[1][stage, partition] += 1
+        number = self._cell[1][stage, partition]
         return f"{cell} #{number}".strip() if number > 1 else cell
 
     def _in_cells(self, text: str) -> str:

@@ -27,6 +27,13 @@ class Panel:
     columns: Mapping[str, Column]  # all others
     notes: tuple[str, ...] = ()  # what was left out, and why
 
+    def of_groups(self, first: int, last: int) -> Panel:
+        """Take groups from `first` to `last`, with only the levels that they have."""
+        rows = slice(int(self.starts[first]), int(self.starts[last]))
+        columns = {name: column.taken(rows).trimmed() for name, column in self.columns.items()}
+        starts = self.starts[first : last + 1] - self.starts[first]
+        return Panel(self.by, self.keys[first:last], starts, columns)
+
 
 def block_of(key: Sequence[str], blocks: int) -> int:
     """Return the block of a group, which does not depend on other groups."""
@@ -37,10 +44,10 @@ def block_of(key: Sequence[str], blocks: int) -> int:
 def split_groups(starts: IntArray, rows: int) -> list[slice]:
     """Split groups into parts of about so many rows; `starts` are the first rows, and the end."""
     parts, first, groups = [], 0, len(starts) - 1
-    for g in range(groups):
-        if starts[g + 1] - starts[first] >= rows or g == groups - 1:
-            parts.append(slice(first, g + 1))
-            first = g + 1
+    while first < groups:
+        last = min(int(np.searchsorted(starts, starts[first] + rows)), groups)
+        parts.append(slice(first, last))
+        first = last
     return parts
 
 
@@ -67,7 +74,9 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
         starts, firsts, number = in_order, in_order[:-1], len(in_order) - 1
     if not number:
         raise InputError("no row belongs to a group", field="groups.by", found=f"{len(frame)} rows")
-    keys = [*zip(*(_key_texts(frame[name].iloc[firsts]) for name in by), strict=True)]
+    parts = (frame[name].iloc[firsts] for name in by)
+    texts = (map(str if _is_numpy(part, "iu") else key_text, part.tolist()) for part in parts)
+    keys = [*zip(*texts, strict=True)]
     if len(set(keys)) < number:
         twice = " ".join(next(key for key in keys if keys.count(key) > 1))
         hint = "make values of one type, e.g. all of them texts"
@@ -90,10 +99,6 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
             if column is not None:
                 columns[str(name)] = column if places is None else column.moved(places, rows)
     return Panel(tuple(by), keys, starts, columns, tuple(notes))
-
-
-def _key_texts(values: pd.Series) -> list[str]:
-    return [*map(str if _is_numpy(values, "iu") else key_text, values.tolist())]
 
 
 def _is_numpy(values: pd.Series, kinds: str) -> bool:

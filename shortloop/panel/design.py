@@ -39,10 +39,7 @@ class Design:
     def missing(self) -> np.ndarray:
         found = np.zeros(len(self.outcome), bool)
         for column in (self.outcome, *self.regressors):
-            with np.errstate(all="ignore"):
-                is_whole = not np.isnan(column.sum())  # which is sooner known than what each of them is
-            if not is_whole:
-                found |= np.isnan(column)
+            found |= np.isnan(column)
         for values in self.roles.values():
             found |= values < 0 if values.dtype.kind == "i" else np.isnan(values)
         return found

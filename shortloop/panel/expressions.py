@@ -10,7 +10,7 @@ computed by Python, which does neither.
 from __future__ import annotations
 
 import ast
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Mapping
 from functools import lru_cache
 from itertools import product
 from typing import TypeGuard
@@ -47,11 +47,9 @@ def with_outcome(formula: str, outcome: str | None) -> str:
 def is_elementwise(expression: str, columns: Container[str]) -> bool:
     """True if each row's value is known to depend on that row alone."""
     tree = parsed(expression)
-    if tree is None:
-        return False
     if is_call(tree, CATEGORIES):
-        return bool(tree.args) and _is_elementwise(tree.args[0], columns)  # the rest says how they are coded
-    return _is_elementwise(tree, columns)
+        tree = tree.args[0] if tree.args else None  # the rest says how they are coded
+    return tree is not None and _is_elementwise(tree, columns)
 
 
 @lru_cache(EXPRESSIONS)
@@ -102,16 +100,12 @@ def _is_elementwise(node: ast.AST, columns: Container[str]) -> bool:
                 _is_given(each, columns) or _is_elementwise(each, columns) for each in node.args
             )
         known = len(node.args) == _values_of(node.func, columns)
-        return known and not node.keywords and _are_elementwise(node.args, columns)
+        return known and not node.keywords and all(_is_elementwise(each, columns) for each in node.args)
     if isinstance(node, ast.Name):
         return node.id in columns
     if isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare):
-        return _are_elementwise(list(ast.iter_child_nodes(node)), columns)
+        return all(_is_elementwise(each, columns) for each in ast.iter_child_nodes(node))
     return isinstance(node, (ast.Constant, *OPERATORS))
-
-
-def _are_elementwise(nodes: Sequence[ast.AST], columns: Container[str]) -> bool:
-    return all(_is_elementwise(each, columns) for each in nodes)
 
 
 def _is_given(node: ast.AST, columns: Container[str]) -> bool:

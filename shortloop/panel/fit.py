@@ -7,14 +7,13 @@ same categories.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
 from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.panel.column import Column
+from shortloop.panel.data import Panel
 from shortloop.panel.design import Categories, Design, Evaluated
 from shortloop.panel.equation import CategoriesError, Equation
 from shortloop.panel.general import fit_group
@@ -29,8 +28,6 @@ from shortloop.panel.statistics import (
     empty_statistics,
     merge_terms,
 )
-
-PROBES = 8  # rows of a group that are compared first: most outcomes vary in these
 
 
 @dataclass(frozen=True)
@@ -47,23 +44,14 @@ class Fits:
     """One model in many groups."""
 
     names: tuple[str, ...]
-    arrays: Statistics
-    status: IntArray  # int8, (groups,): `Status` of each fit
-    path: IntArray  # int8, (groups,): the code that fitted it, of `PATHS`
+    arrays: Statistics  # and those of `CODES`, int8, (groups,)
     said: dict[int, list[str]]  # of some groups: why statsmodels fitted them, and its warnings
 
 
 class Fitter:
-    """Fits one model to groups of rows; `starts` are the first row of each group, and the end of the last."""
+    """Fits one model to the groups of a panel."""
 
-    def __init__(
-        self,
-        model: ModelSettings,
-        equation: Equation,
-        columns: Mapping[str, Column],
-        starts: IntArray,
-        level: float = LEVEL,
-    ) -> None:
+    def __init__(self, model: ModelSettings, equation: Equation, panel: Panel, level: float = LEVEL) -> None:
         if equation.is_counted and not model.takes_counts():
             raise InputError(
                 "two outcomes in one formula",
@@ -73,8 +61,8 @@ class Fitter:
                 hint="name several outcomes in `outcomes`",
             )
         self._model, self._equation, self._level = model, equation, level
-        self._starts = np.array(starts, np.int64)  # those of a file may not be written to
-        self._columns = equation.needed(columns, model.roles().values())
+        self._starts = np.array(panel.starts, np.int64)  # those of a file may not be written to
+        self._columns = equation.needed(panel.columns, model.roles().values())
         self._problems: dict[int, CategoriesError] = {}
         self._shared: list[SharedDesign] = []  # empty if regressors of a row depend on other rows
         self.names: tuple[str, ...] = ()
@@ -116,7 +104,7 @@ class Fitter:
         if self._model.missing == "raise":
             left |= self._lacks_values[first:last]
         status = np.where(found["converged"] == 0.0, Status.NOT_CONVERGED, Status.FITTED).astype(np.int8)
-        whole = Fits(self.names, found, status, left.astype(np.int8), {})
+        whole = Fits(self.names, found | {"status": status, "path": left.astype(np.int8)}, {})
         lacking = np.isfinite(found["params"]) & np.isnan(found["bse"])
         for g in map(int, np.flatnonzero(lacking.any(axis=1) & ~left)):
             status[g], whole.said[first + g] = Status.FAILED, ["there are too few rows for standard errors"]
@@ -126,42 +114,34 @@ class Fitter:
 
     def _fit_by_statsmodels(self, fits: Fits, g: int, group: int, why: str) -> None:
         """Fit what compiled code has left: group `g` of `fits`, which is `group` of all."""
+        status, path = fits.arrays["status"], fits.arrays["path"]
         if self._lacks_values[group] and self._model.missing == "raise":
             _write(fits, g, {"nobs": np.nan}, self.names)
-            fits.status[g], fits.path[g] = Status.MISSING_VALUES, 0
+            status[g], path[g] = Status.MISSING_VALUES, 0
             return
         try:
             part = self.design_of(group)
         except CategoriesError as error:
-            fits.status[g], fits.said[group] = Status.FAILED, [f"{error.problem}: {error.expected}"]
+            status[g], fits.said[group] = Status.FAILED, [f"{error.problem}: {error.expected}"]
             return
-        values, fits.status[g], said = fit_group(self._model, part, self._level)
+        values, status[g], said = fit_group(self._model, part, self._level)
         _write(fits, g, values, part.names)
         fits.said[group] = [text for text in (why, *said) if text]
 
     def _find_designs(self) -> np.ndarray:
         """Find groups with the same regressors; return True for rows that lack a value, shape (rows,)."""
-        roles, groups = self._model.roles(), range(len(self._starts) - 1)
+        roles = self._model.roles()
         try:
             found = self._equation.evaluate(self._columns, roles)
         except CategoriesError:  # not of all groups together; perhaps of some
-            for group in groups:
-                try:
-                    design = self._evaluate_group(group)
-                except CategoriesError as error:
-                    self._problems[group] = error
-                    continue
+            for group, design in self._designs_of_groups():
                 starts = np.array([0, len(design.outcome)])
                 self._shared.append(SharedDesign(np.array([group]), starts, design))
             return self._equation.missing(self._columns, roles)
         if found.categories is None:
             parts = [(found.design.names, found.design.terms)]
             if found.makes_categories:  # the rows of each group decide its coefficients
-                parts = []
-                for group in groups:
-                    with suppress(CategoriesError):
-                        design = self._evaluate_group(group)
-                        parts.append((design.names, design.terms))
+                parts = [(design.names, design.terms) for _, design in self._designs_of_groups()]
             self.names, self.terms = merge_terms(parts)
             return self._equation.missing(self._columns, roles)
         missing = found.design.missing()
@@ -192,6 +172,14 @@ class Fitter:
             else:
                 self._shared.append(SharedDesign(groups, begins, design))
 
+    def _designs_of_groups(self) -> Iterator[tuple[int, Design]]:
+        """Evaluate each group alone; note those that lack categories."""
+        for group in range(len(self._starts) - 1):
+            try:
+                yield group, self._evaluate_group(group)
+            except CategoriesError as error:
+                self._problems[group] = error
+
     def _evaluate_group(self, group: int) -> Design:
         begin, end = (int(each) for each in self._starts[group : group + 2])
         return self._equation.of_group(self._columns, self._model.roles(), slice(begin, end))
@@ -219,15 +207,13 @@ def _by_categories(categories: Sequence[Categories], starts: IntArray) -> Iterat
 
 def _is_constant(outcome: FloatArray, starts: IntArray) -> np.ndarray:
     """Find groups of constant outcomes, which compiled code may vouch for."""
-    sizes = np.diff(starts)
-    if not len(outcome):
-        return np.zeros(len(sizes), bool)
-    places = starts[:-1, None] + (sizes[:, None] - 1).clip(0) * np.arange(PROBES) // (PROBES - 1)
-    some = outcome[places.clip(max=len(outcome) - 1)]
-    found = (some == some[:, :1]).all(axis=1) & (sizes > 0)
-    for g in np.flatnonzero(found):
-        found[g] = np.ptp(outcome[starts[g] : starts[g + 1]]) == 0.0
-    return np.asarray(found)
+    found = np.zeros(len(starts) - 1, bool)
+    some = np.flatnonzero(np.diff(starts))
+    if len(some):
+        begins = starts[some] - starts[0]
+        part = outcome[starts[0] : starts[-1]]
+        found[some] = np.maximum.reduceat(part, begins) == np.minimum.reduceat(part, begins)
+    return found
 
 
 def _write(fits: Fits, group: int, values: Mapping[str, object], names: tuple[str, ...]) -> None:

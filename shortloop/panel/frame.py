@@ -13,7 +13,7 @@ from shortloop.panel.equation import Equation
 from shortloop.panel.fit import Fitter
 from shortloop.panel.models.base import ModelSettings
 from shortloop.panel.results import Results, check_computed, with_absent_terms
-from shortloop.panel.statistics import COEFFICIENTS, FITS, LEVEL
+from shortloop.panel.statistics import CODES, COEFFICIENTS, FITS, LEVEL
 from shortloop.settings.base import tag_of
 
 if TYPE_CHECKING:
@@ -56,13 +56,10 @@ def fit_frame(frame: pd.DataFrame, by: Sequence[str], *, level: float = LEVEL, *
     equation = Equation(model.formula)
     needed = {*by, *equation.variables([*map(str, frame.columns)]), *model.roles().values()}
     panel = from_frame(frame[[name for name in frame.columns if name in needed]], by)
-    fits = Fitter(model, equation, panel.columns, panel.starts, level).fit()
-    arrays = {name: fits.arrays[name] for name in (*COEFFICIENTS, *FITS)}
-    said = [""] * len(panel.keys)
-    for g, texts in fits.said.items():
-        said[g] = "; ".join(texts)
+    fits = Fitter(model, equation, panel, level).fit()
+    arrays = {name: fits.arrays[name] for name in (*COEFFICIENTS, *FITS, *CODES)}
+    said = ["; ".join(fits.said.get(g, ())) for g in range(len(panel.keys))]
     said = with_absent_terms(fits.names, arrays["params"], said)
-    arrays |= {"status": fits.status, "path": fits.path}
     found = Results(panel.by, panel.keys, fits.names, arrays, said)
     check_computed(found, equation.where)
     return found

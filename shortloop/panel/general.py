@@ -124,12 +124,8 @@ def _found(results: Any, level: float) -> dict[str, FloatArray | float]:
     first = int(getattr(getattr(results, "model", None), "k_inflate", 0))
     if first:  # zero-inflated models have the coefficients of their zeros before those of the regressors
         found |= {name: np.asarray(found[name])[first:] for name in COEFFICIENTS if name in found}
-    iterations, converged = _iterations(results)
-    if iterations is not None:
-        found["iterations"] = float(iterations)
-    if converged is not None:
-        found["converged"] = float(converged)
-    return found
+    known = dict(zip(("iterations", "converged"), _iterations(results), strict=True))
+    return found | {name: float(value) for name, value in known.items() if value is not None}
 
 
 def _asked(of: Callable[[Any], Any], results: Any) -> Any:

@@ -47,7 +47,7 @@ def _rows(panel: Panel, file: Path) -> Rows:
     asked = panel.input
     if isinstance(asked, SimulatedInput):
         few = {"groups": min(SIMULATED, asked.groups)}
-        return from_frame(asked.model_copy(update=few).generate(panel.seed), panel.groups.by)
+        return from_frame(asked.model_copy(update=few).load(None, (), panel.seed), panel.groups.by)
     if isinstance(asked, FileInput):
         return from_frame(asked.load(asked.path(file), panel.groups.by, panel.seed), panel.groups.by)
     assert isinstance(asked, CsvimportInput)
@@ -61,14 +61,13 @@ def _rows(panel: Panel, file: Path) -> Rows:
 def _problems(panel: Panel, rows: Rows, file: Path) -> Iterator[InputError]:
     """Yield an error for each formula that cannot be evaluated."""
     last = min(int(np.searchsorted(rows.starts, TRIED)), len(rows.starts) - 1)
-    first = {name: column.taken(slice(0, int(rows.starts[last]))) for name, column in rows.columns.items()}
     for name, model in panel.models.items():
         for outcome in model.outcomes or (None,):
             try:
                 equation = Equation(model.formula, outcome, f"models.{name}.formula")
                 equation.needed(rows.columns, model.roles().values())
                 if last:
-                    Fitter(model, equation, first, rows.starts[: last + 1])
+                    Fitter(model, equation, rows.of_groups(0, last))
             except InputError as error:
                 error.file = str(file)
                 yield error

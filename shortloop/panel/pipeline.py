@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -12,16 +11,9 @@ from shortloop.base.extras import REPORT_LIBRARIES
 from shortloop.base.text import one_line
 from shortloop.panel.diagnostics import PAGES
 from shortloop.plan.pipeline import Built
-from shortloop.report.deliver import (
-    copy_files,
-    copy_report,
-    print_place,
-    results_folder,
-    run_summary,
-    write_summary,
-)
+from shortloop.report.deliver import copy_files, deliver_report, print_place, run_summary, write_summary
+from shortloop.script import StudyKind, StudyRun
 from shortloop.settings.paths import STUDY_VARIABLE
-from shortloop.study_run import StudyKind, StudyRun
 
 if TYPE_CHECKING:
     from shortloop.panel.settings import Panel
@@ -89,12 +81,9 @@ def import_dataset(
 
 def deliver(run: PanelRun, report: Built, seconds: float) -> None:
     name = run.study.name
-    folder = results_folder(name)
-    files = copy_report(report.path, folder)
-    findings = json.loads((report.path / "findings.json").read_text(encoding="utf-8"))
+    folder, files, findings = deliver_report(report.path, name)
     for job, found in zip([job for job in run.jobs if job.stage == "panel_results"], findings, strict=True):
         place = f"tables/{found['folder']}"
-        (folder / place).mkdir(parents=True, exist_ok=True)
         copy_files(job.path, TABLES, folder / place)
         files += [f"{place}/{each}" for each in TABLES]
     drawn = [found["diagnostics"] for found in findings if found["diagnostics"]]

@@ -8,7 +8,7 @@ import gzip
 import json
 import lzma
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from shortloop.analyses import Look
 from shortloop.base.errors import InputError
+from shortloop.base.text import short_list
 from shortloop.panel.column import doubt
 from shortloop.panel.formats.base import FileInput
 from shortloop.panel.formats.csv import CsvInput
@@ -54,6 +55,7 @@ TIMES = re.compile(
     r"trial|visit|wave|week|weekday|year|yr)"
 )
 CALENDAR = (1800, 2200)  # numbers between these are years
+_some = partial(short_list, most=MOST)
 
 
 def look(data: Path, project: Path) -> Look | None:
@@ -118,16 +120,14 @@ def _texts(table: pd.DataFrame) -> list[str]:
     return [name for name in others if all(isinstance(x, str) for x in table[name].dropna())]
 
 
-def _doubts(table: pd.DataFrame) -> list[str]:
-    """List values that may mean something else."""
-    found = []
+def _doubts(table: pd.DataFrame) -> Iterator[str]:
+    """Yield values that may mean something else."""
     for name in _texts(table):
-        said = doubt([*map(str, table[name].dropna().unique())])
-        found += [f"{name}: {said}"] if said else []
+        if said := doubt([*map(str, table[name].dropna().unique())]):
+            yield f"{name}: {said}"
     names = [str(name) for name in table.columns]
     if 2 * sum(NUMBER.fullmatch(name) is not None for name in names) >= len(names):
-        found.append(f"the first line should hold column names, but holds numbers: {_some(names)}")
-    return found
+        yield f"the first line should hold column names, but holds numbers: {_some(names)}"
 
 
 def _what(values: pd.Series) -> str:
@@ -179,11 +179,6 @@ model = "ols"
 
 def _in_formula(name: str) -> str:
     return name if re.fullmatch(r"[^\W\d]\w*", name) else f"`{name}`"
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - MOST
-    return ", ".join(names[:MOST]) + (f" and {more} more" if more > 0 else "")
 
 
 def marks_of(columns: Iterable[Iterable[str]]) -> tuple[str, str] | None:

@@ -8,8 +8,7 @@ from pydantic import Field, model_validator
 
 from shortloop.panel.formats.base import PanelInput, key_text
 from shortloop.panel.models.base import ModelSettings
-from shortloop.report.settings import ReportSettings
-from shortloop.settings.base import Name, Settings, StudySettings, tag_of
+from shortloop.settings.base import Name, ReportSettings, Settings, StudySettings, tag_of
 
 Value = str | int | float
 

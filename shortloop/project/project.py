@@ -135,7 +135,10 @@ def job_directory(job: str) -> Path:
     return folder
 
 
-def job_folders(workdirs: Mapping[str, Path]) -> Iterator[Path]:
+def job_folders(workdirs: Mapping[str, Path] | None = None) -> Iterator[Path]:
+    """Yield the folder of each job of some workdirs; default: all."""
+    if workdirs is None:
+        workdirs = {name: Path(folder) for name, folder in configuration().workdirs.items()}
     for name, workdir in workdirs.items():
         numbers = [
             int(number)

@@ -25,6 +25,13 @@ def results_folder(name: str) -> Path:
     return folder
 
 
+def deliver_report(report: Path, name: str) -> tuple[Path, list[str], Any]:
+    """Copy a report to its results folder; return the folder, the names of its files, and the findings."""
+    folder = results_folder(name)
+    findings = json.loads((report / "findings.json").read_text(encoding="utf-8"))
+    return folder, copy_report(report, folder), findings
+
+
 def copy_report(report: Path, folder: Path) -> list[str]:
     """Copy the page, texts, figures and tables of a report; return their names."""
     names = [REPORT, *(file.name for file in sorted(report.glob("*.txt")))]

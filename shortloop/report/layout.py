@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shortloop.base.terminal import shortened
 from shortloop.base.text import one_line, printable
 
 if TYPE_CHECKING:
@@ -92,9 +93,4 @@ def fractions(
 
 def short(name: str, width: int) -> str:
     """Cut a name to a width: its two ends, with an ellipsis between."""
-    name = one_line(name)
-    if len(name) <= width:
-        return name
-    # Both ends tell names apart better than the beginning alone.
-    tail = (width - 1) // 2
-    return f"{name[: width - 1 - tail]}…{name[-tail:]}"
+    return shortened(one_line(name), width)

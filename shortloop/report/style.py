@@ -113,11 +113,10 @@ def new_figure(height: float = 4.0, title: str = "", width: float = WIDTH) -> Fi
 
 def save(figure: Figure, folder: Path, name: str, formats: Sequence[FigureFormat] = FORMATS) -> list[Path]:
     """Write a figure to a folder, as NAME.png and so on; the same figure gives the same bytes."""
-    files = []
-    for ending, data in encoded(figure, formats).items():
-        files.append(folder / f"{name}.{ending}")
-        files[-1].write_bytes(data)
-    return files
+    files = {folder / f"{name}.{ending}": data for ending, data in encoded(figure, formats).items()}
+    for file, data in files.items():
+        file.write_bytes(data)
+    return [*files]
 
 
 def encoded(figure: Figure, formats: Sequence[FigureFormat] = FORMATS) -> dict[FigureFormat, bytes]:

@@ -41,6 +41,14 @@ class StudySettings(Settings):
         """Say in words what is asked for."""
 
 
+class ReportSettings(Settings):
+    """The report."""
+
+    formats: tuple[Literal["pdf", "svg"], ...] = Field(
+        (), description="formats of figures beside PNG, which take longer to draw; default: none"
+    )
+
+
 def false_to_none(values: object, *fields: str) -> object:
     """Read ``lowpass = false`` as "none", which TOML cannot say."""
     if not isinstance(values, dict):

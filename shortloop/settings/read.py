@@ -38,15 +38,9 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound=BaseModel)
 
 
-def settings_path(
-    variables: Sequence[str],
-    default: Path,
-    environ: Mapping[str, str] = os.environ,
-    *,
-    base: Path | None = None,
-) -> Path:
-    given = next((environ[each] for each in variables if environ.get(each)), None)
-    return Path(os.path.abspath((base or Path.cwd()) / os.path.expanduser(given))) if given else default
+def settings_path(variables: Sequence[str], default: Path, base: Path) -> Path:
+    given = next(filter(None, map(os.environ.get, variables)), None)
+    return Path(os.path.abspath(base / os.path.expanduser(given))) if given else default
 
 
 def read_settings(path: str | os.PathLike[str], model: type[M], *, noun: str, variable: str) -> M:

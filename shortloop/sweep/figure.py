@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shortloop.base.text import one_line
+from shortloop.base.text import one_line, short
 from shortloop.report.layout import LINE, PAD, arrange, fractions, subplots
 from shortloop.report.style import GREY, WIDTH, new_figure, styled
 from shortloop.settings.changes import value_of
@@ -93,14 +93,13 @@ def draw(title: str, grid: Grid, outcomes: Sequence[Outcome]) -> Figure | None:
     with styled():
         figure = new_figure(width=WIDTH)
         panels = subplots(figure, len(shown), columns)
-        for ax, name in zip(panels, shown, strict=True):
-            _draw_panel(ax, name, done, encoding, scale)
         for place, (ax, name) in enumerate(zip(panels, shown, strict=True)):
+            _draw_panel(ax, name, done, encoding, scale)
             ax.set_title("\n".join(textwrap.wrap(one_line(name), int(width / LETTER))), fontsize=9)
             _label(ax, scale, width)
             if place >= len(shown) - columns:
-                short = grid.short()
-                ax.set_xlabel(one_line(", ".join(short[field] for field in across.fields)))
+                ends = grid.short()
+                ax.set_xlabel(one_line(", ".join(ends[field] for field in across.fields)))
         labels = encoding.labels
         line: dict[str, Any] = {"linestyle": "-" if scale.numeric else "none"}
         handles = [Line2D([], [], **line, **_look(number)) for number in range(len(labels))]
@@ -173,8 +172,7 @@ def _label(ax: Axes, scale: _Scale, width: float) -> None:
 
 
 def _cut(label: str) -> str:
-    text = one_line(label)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return short(one_line(label), LONGEST)
 
 
 def _note(done: Sequence[Outcome], outcomes: Sequence[Outcome], names: Sequence[str]) -> str:

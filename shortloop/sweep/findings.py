@@ -106,15 +106,12 @@ def csv_text(grid: Grid, outcomes: Sequence[Outcome]) -> str:
     """CSV table of settings, outcomes and findings, the most different findings first."""
     found = [outcome.findings for outcome in outcomes if not outcome.problem]
     names = dict.fromkeys([*differing(found), *(name for each in found for name in each)])
-    rows = [outcome.combination.values() for outcome in outcomes]
-    columns: dict[str, list[Plain]] = {}
-    for place, name in enumerate(grid.fields):
-        columns[name] = [row[place] for row in rows]
-    columns["settings"] = [outcome.name for outcome in outcomes]
-    for field_name in ("run", "built", "reused"):
-        columns[field_name] = [getattr(outcome, field_name) for outcome in outcomes]
-    columns["seconds"] = [round(outcome.seconds, 3) for outcome in outcomes]
-    columns["problem"] = [outcome.problem for outcome in outcomes]
+    heads = (*grid.fields, "settings", "run", "built", "reused", "seconds", "problem")
+    rows = [
+        (*of.combination.values(), of.name, of.run, of.built, of.reused, round(of.seconds, 3), of.problem)
+        for of in outcomes
+    ]
+    columns: dict[str, Sequence[Plain]] = dict(zip(heads, zip(*rows, strict=True), strict=True))
     for name in names:
         every = [outcome.finding(name) for outcome in outcomes]
         columns[name] = [each.value for each in every]

@@ -138,9 +138,8 @@ def _split(text: str, field: str) -> tuple[str, ...]:
         try:
             value_of(value)
         except InputError as error:
-            raise InputError(
-                error.problem, field=field, found=error.found, expected=error.expected, hint=error.hint
-            ) from None
+            error.field = field
+            raise
         values.append(value)
         pieces = pieces[length:]
     return tuple(values)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from shortloop.base.errors import InputError, place_of
 from shortloop.base.terminal import StatusLine
-from shortloop.base.text import counted, duration, one_line
+from shortloop.base.text import counted, duration, one_line, short_list
 from shortloop.exax.forked import Forked, fork_ax, noting_interrupts
 from shortloop.exax.server import running_server
 from shortloop.keys.code import code_state
@@ -213,11 +213,8 @@ class Checked(NamedTuple):
 
 
 def check_combinations(
-    script: str,
-    combinations: Sequence[Combination],
-    environ: Mapping[str, str],
-    progress: Progress,
-) -> list[Checked]:
+    script: str, combinations: Sequence[Combination], environ: Mapping[str, str], progress: Progress
+) -> dict[Combination, Checked]:
     """Plan every combination before any runs, in a fork: a run must import build scripts anew."""
     reading, writing = os.pipe()
 
@@ -241,20 +238,15 @@ def check_combinations(
     status = fork.wait()
     if status or len(found) < len(combinations):
         raise SystemExit(status if status > 0 else 128 - status)
-    return found
+    return dict(zip(combinations, found))
 
 
-def refusal(
-    combinations: Sequence[Combination],
-    checked: Sequence[Checked],
-    steps: Sequence[Combination],
-    checked_steps: Sequence[Checked],
-) -> InputError:
-    wrong = {each: plan.problem for each, plan in zip(combinations, checked, strict=True) if plan.problem}
+def refusal(checked: Mapping[Combination, Checked], steps: Mapping[Combination, Checked]) -> InputError:
+    wrong = {each: plan.problem for each, plan in checked.items() if plan.problem}
     faulty = {
         step: plan.problem
-        for step, plan in zip(steps, checked_steps, strict=True)
-        if plan.problem and all(each in wrong for each in combinations if _has(each, step))
+        for step, plan in steps.items()
+        if plan.problem and all(each in wrong for each in checked if _has(each, step))
     }
     others = {each: wrong[each] for each in wrong if not any(_has(each, step) for step in faulty)}
     problems: dict[str, list[Combination]] = {}
@@ -262,9 +254,8 @@ def refusal(
         problems.setdefault(problem, []).append(each)
     lines = [f"{len(wrong)} of {len(checked)} combinations cannot run, so none is run"]
     for problem, those in problems.items():
-        everywhere = len(those) in (len(steps), len(combinations)) and len(those) > 1
-        more = f" and {len(those) - SHOWN} more" if len(those) > SHOWN else ""
-        words = "all" if everywhere else "; ".join(each.label for each in those[:SHOWN]) + more
+        everywhere = len(those) in (len(steps), len(checked)) and len(those) > 1
+        words = "all" if everywhere else short_list([each.label for each in those], SHOWN, "; ")
         lines += [f"{words}:", *(f"  {line}" for line in problem.splitlines())]
     return InputError("\n".join(lines))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,17 +23,12 @@ KEPT = {"setup.json", MANIFEST, DELETED}
 OLD_PARTS = 86_400.0  # seconds until a file that was begun and not finished is nobody's
 
 
-def to_delete(entries: Iterable[Entry], older: float | None = None, total: int | None = None) -> list[Entry]:
-    entries = list(entries)
+def to_delete(entries: Sequence[Entry], older: float | None = None, total: int | None = None) -> list[Entry]:
     latest = time.time() - (older or 0)
-    found = sorted((each for each in entries if _loses_nothing(each)), key=lambda each: each.made)
-    found = [each for each in found if each.made <= latest]
-    if total is None:
-        return found
-    left = sum(each.size for each in entries)
-    chosen = []
-    for each in found:
-        if left <= total:
+    found = [each for each in entries if each.made <= latest and _loses_nothing(each)]
+    left, chosen = sum(each.size for each in entries), []
+    for each in sorted(found, key=lambda each: each.made):
+        if total is not None and left <= total:
             break
         chosen.append(each)
         left -= each.size

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -59,7 +59,6 @@ class Entry:
 
 def inventory(store: Store, without: Collection[Purpose] = ()) -> list[Entry]:
     """List all jobs by workdir and number, whichever project built them."""
-    workdirs = {name: Path(path) for name, path in configuration().workdirs.items()}
     of_job: dict[str, list[Purpose]] = {}
     for project, place, job in store.index.all_places():
         purpose = Purpose(place.pipeline, project)
@@ -68,7 +67,7 @@ def inventory(store: Store, without: Collection[Purpose] = ()) -> list[Entry]:
     indexed = store.index.sizes()
     entries = [
         entry_of(folder, tuple(dict.fromkeys(of_job.get(folder.name, ()))), indexed.get(folder.name))
-        for folder in job_folders(workdirs)
+        for folder in job_folders()
     ]
     keep = needed(entries, of_job, store.index.ended_pipelines().union(without))
     return [
@@ -155,12 +154,8 @@ class Problem:
     key: str = ""  # its key; empty if that is not known
 
 
-def check_all(entries: Sequence[Entry], tell: Callable[[Entry], None] = lambda each: None) -> list[Problem]:
-    found = []
-    for each in entries:
-        found.append(_check(each))
-        tell(each)
-    return [*filter(None, found)]
+def check_all(entries: Iterable[Entry]) -> list[Problem]:
+    return [*filter(None, map(_check, entries))]
 
 
 def check_inputs() -> list[Problem]:
@@ -172,11 +167,9 @@ def missing(store: Store, entries: Sequence[Entry]) -> list[Problem]:
     """Indexed jobs whose folders are gone."""
     there = {each.job for each in entries}
     places = {job: place for _, place, job in store.index.all_places()}
-    found = []
-    for job in sorted(store.index.sizes().keys() - there):
-        place = places.get(job, Place("", "?", None, ""))
-        found.append(Problem(job, place.stage, place.partition or "", "its folder is gone"))
-    return found
+    gone = sorted(store.index.sizes().keys() - there)
+    known = ((job, places.get(job, Place("", "?", None, ""))) for job in gone)
+    return [Problem(job, of.stage, of.partition or "", "its folder is gone") for job, of in known]
 
 
 def _check(each: Entry) -> Problem | None:

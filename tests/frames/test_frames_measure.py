@@ -109,7 +109,7 @@ measure(tiny(Path({str(tmp_path)!r}), "waits"), {TOY!r}, {COLUMN!r}, 1, 600)
     while not (tmp_path / "left").exists() or not left(tmp_path):
         assert time.monotonic() < until
         time.sleep(0.05)
-    (child,) = family(asking.pid)[1:2]
+    child = family(asking.pid)[1].pid
     asking.send_signal(signal.SIGKILL)
     asking.wait()
     wait_until_gone([child])

@@ -21,7 +21,7 @@ def row(
 def content(*rows: dict[str, Any], asked: int | str = 10) -> Content:
     """What a report shows, of a table of ten rows."""
     frames = {"name": "a", "table": {"columns": 50, "rows": asked, "groups": 3}}
-    return Content(frames, MACHINE, 10, table_of(rows, 10), {}, ())
+    return Content(frames, MACHINE, 10, table_of(rows, 10), {})
 
 
 def mixture() -> Content:

@@ -45,14 +45,14 @@ def fitted(
 ) -> tuple[Fits, list[tuple[str, ...]]]:
     model = ModelSettings.model_validate(settings)
     made = from_frame(frame, ["g"])
-    fitter = Fitter(model, Equation(model.formula, outcome), made.columns, made.starts)
+    fitter = Fitter(model, Equation(model.formula, outcome), made)
     return fitter.fit(), list(made.keys)
 
 
 def same(fits: Fits, g: int, theirs: Any, batched: bool | None = None) -> None:
     """See that a group is as statsmodels has it, coefficient by coefficient."""
     if batched is not None:
-        assert (fits.path[g] == 0) == batched, fits.said.get(g)
+        assert (fits.arrays["path"][g] == 0) == batched, fits.said.get(g)
     params = dict(zip(fits.names, fits.arrays["params"][g], strict=True))
     bse = dict(zip(fits.names, fits.arrays["bse"][g], strict=True))
     for name, expected in theirs.params.items():
@@ -122,7 +122,7 @@ def test_a_text_that_only_rows_without_a_value_have_is_none() -> None:
     frame.loc[some, "k"], frame.loc[some, "z"] = "only", -1.0
     for formula in ("y ~ k + np.log(z)", "y ~ C(k, contr.treatment('a')) + np.log(z)"):
         fits, _ = fitted(frame, model="ols", formula=formula)
-        assert fits.status.tolist() == [Status.FITTED] * 3
+        assert fits.arrays["status"].tolist() == [Status.FITTED] * 3
         params = smf.ols("y ~ k + np.log(z)", frame.drop(some)[lambda d: d["g"] == 1]).fit().params
         mine = fits.arrays["params"][1]
         np.testing.assert_allclose(mine[np.isfinite(mine)], params, rtol=1e-9)
@@ -131,7 +131,7 @@ def test_a_text_that_only_rows_without_a_value_have_is_none() -> None:
 def test_a_group_that_lacks_the_reference_does_not_end_the_others() -> None:
     frame = lacking_texts()
     fits, _ = fitted(frame, model="ols", formula="y ~ x + C(k, contr.treatment('a'))")
-    assert fits.status.tolist() == [Status.FAILED if g == 5 else Status.FITTED for g in range(12)]
+    assert fits.arrays["status"].tolist() == [Status.FAILED if g == 5 else Status.FITTED for g in range(12)]
     assert "'a'" in fits.said[5][0]
     frame = frame[(frame["g"] != 0) | (frame["k"] != "c")]
     for some in (frame, frame[frame["g"] < 2]):  # a contrast of two texts, which only one group has
@@ -139,7 +139,7 @@ def test_a_group_that_lacks_the_reference_does_not_end_the_others() -> None:
         part = some[some["g"] == 0].assign(c=lambda d: np.where(d["k"] == "a", 1.0, -1.0))
         theirs = smf.ols("y ~ c + x", part).fit()
         np.testing.assert_allclose(fits.arrays["params"][0], theirs.params, rtol=1e-9)
-        assert fits.status[:2].tolist() == [Status.FITTED, Status.FAILED]
+        assert fits.arrays["status"][:2].tolist() == [Status.FITTED, Status.FAILED]
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_names_of_columns_may_be_any(formula: str, names: tuple[str, ...]) -> No
         rows = (frame["g"] == g).to_numpy()
         params = sm.OLS(frame["y"].to_numpy()[rows], design[rows]).fit().params
         np.testing.assert_allclose(fits.arrays["params"][g], params, rtol=1e-9)
-    assert (fits.path == 0).all()
+    assert (fits.arrays["path"] == 0).all()
 
 
 def test_a_reference_that_no_group_has_is_refused() -> None:
@@ -182,9 +182,9 @@ def test_rows_that_lack_a_value_are_left_out(column: str) -> None:
         same(fits, g, smf.wls("y ~ x + k", part, weights=part["w"]).fit(), batched=True)
     assert fits.arrays["nobs"][4] == 53
     fits, _ = fitted(frame, model="wls", weights="w", formula="y ~ x + k", missing="raise")
-    assert fits.status[4] == Status.MISSING_VALUES
+    assert fits.arrays["status"][4] == Status.MISSING_VALUES
     assert np.isnan(fits.arrays["params"][4]).all()
-    assert (np.delete(fits.status, 4) == Status.FITTED).all()
+    assert (np.delete(fits.arrays["status"], 4) == Status.FITTED).all()
 
 
 def test_fits_that_fail_are_rows_with_a_reason() -> None:
@@ -195,7 +195,7 @@ def test_fits_that_fail_are_rows_with_a_reason() -> None:
     frame.loc[frame.index[frame["g"] == 3][0], "z"] = np.inf
     frame.loc[frame["g"] == 4, "y"] = np.nan
     fits, _ = fitted(frame, model="ols", formula="y ~ x + double + z")
-    assert [STATUSES[each] for each in fits.status] == [
+    assert [STATUSES[each] for each in fits.arrays["status"]] == [
         "singular",
         "constant outcome",
         "too few rows",
@@ -214,7 +214,7 @@ def test_zero_times_infinity_is_no_missing_value(formula: str) -> None:
     frame.loc[frame.index[frame["g"] == 1][0], ["x", "z"]] = np.inf, 0.0
     frame.loc[frame.index[frame["g"] == 2][0], "x"] = np.nan
     fits, _ = fitted(frame, model="ols", formula=formula)
-    assert fits.status.tolist() == [Status.FITTED, Status.VALUES_NOT_FINITE, Status.FITTED]
+    assert fits.arrays["status"].tolist() == [Status.FITTED, Status.VALUES_NOT_FINITE, Status.FITTED]
     assert fits.arrays["nobs"].tolist() == [60, 60, 59]
 
 
@@ -228,14 +228,14 @@ def test_a_constant_outcome_is_told_whatever_fits_it(model: dict[str, str]) -> N
     frame.loc[frame["g"] == 1, "c"] = 2
     frame = frame.drop(frame.index[frame["g"] == 2])
     fits, _ = fitted(frame, formula="c ~ x - 1", **model)
-    assert fits.status.tolist() == [Status.FITTED, Status.CONSTANT_OUTCOME]
+    assert fits.arrays["status"].tolist() == [Status.FITTED, Status.CONSTANT_OUTCOME]
 
 
 def test_the_scale_of_logit_is_there_whatever_fits_it() -> None:
     frame = panel(groups=2, rows=200)
     frame["far"] = frame["x"] + np.where(frame["g"] == 1, 1e7, 0.0)
     fits, _ = fitted(frame, model="logit", formula="b ~ far")
-    assert fits.path.tolist() == [0, 1]
+    assert fits.arrays["path"].tolist() == [0, 1]
     assert fits.arrays["scale"].tolist() == [1.0, 1.0]
 
 
@@ -247,7 +247,7 @@ def test_what_is_hardly_off_its_fit_is_left_to_statsmodels(settings: dict[str, s
     off = np.where(frame["g"] == 0, 1e-2, 1e-9) * np.sin(np.arange(len(frame)))
     frame["y"] = np.exp(mean + off) if "link" in settings else mean + off
     fits, keys = fitted(frame, model="glm", formula="y ~ x + z", **settings)
-    assert fits.path.tolist() == [0, 1]
+    assert fits.arrays["path"].tolist() == [0, 1]
     for g, (key,) in enumerate(keys):
         part = each(frame)[key]
         family = sm.families.Gamma(sm.families.links.Log()) if "link" in settings else sm.families.Gaussian()
@@ -269,7 +269,7 @@ def test_regressors_of_bad_shape_separate_nothing(defect: str, seed: int) -> Non
         frame.loc[np.flatnonzero(frame["b"])[0], "z"] = 5e7
     for model in ({"model": "logit"}, {"model": "glm", "family": "binomial"}):
         fits, _ = fitted(frame, formula="b ~ k:x + z", **model)
-        assert fits.status[0] != Status.SEPARATED
+        assert fits.arrays["status"][0] != Status.SEPARATED
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e4, 1e5, 1e9])
@@ -279,11 +279,11 @@ def test_separation_is_told_in_any_unit(unit: float) -> None:
     frame["a"] = unit * (frame["k"] == "a")
     frame.loc[(frame["g"] == 1) & (frame["k"] == "a"), "b"] = 1.0
     fits, _ = fitted(frame, formula="b ~ a - 1", model="logit")
-    assert STATUSES[fits.status[1]] == "separated"
+    assert STATUSES[fits.arrays["status"][1]] == "separated"
     if unit < 1e9:
-        assert STATUSES[fits.status[0]] == "fitted"
+        assert STATUSES[fits.arrays["status"][0]] == "fitted"
     else:
-        assert STATUSES[fits.status[0]] == "not converged"
+        assert STATUSES[fits.arrays["status"][0]] == "not converged"
 
 
 @pytest.mark.parametrize(
@@ -295,8 +295,8 @@ def test_only_models_of_a_probability_are_separated(model: dict[str, str]) -> No
     frame["b"] = (frame["x"] > 0.2).astype(float)
     frame["far"] = 2e9 + frame["x"]  # so that it is handed over
     fits, _ = fitted(frame, formula="b ~ far", **model)
-    assert (fits.path == 1).all()
-    assert Status.SEPARATED not in fits.status
+    assert (fits.arrays["path"] == 1).all()
+    assert Status.SEPARATED not in fits.arrays["status"]
 
 
 @pytest.mark.parametrize(
@@ -333,5 +333,5 @@ def test_outcomes_that_a_family_cannot_have_are_told(family: str, wrong: float, 
     found, _ = fitted(
         frame, model="glm", family=family, link="log" if family == "gamma" else None, formula="y ~ x"
     )
-    assert found.status.tolist() == [Status.FITTED, Status.FAILED]
+    assert found.arrays["status"].tolist() == [Status.FITTED, Status.FAILED]
     assert f"the family {family} cannot have: {said}" in " ".join(found.said[1])

@@ -23,7 +23,7 @@ from shortloop.base.errors import InputError
 from shortloop.panel.analysis import panel_findings
 from shortloop.panel.frame import fit_frame
 from shortloop.panel.report.content import ALPHA, Content, Shown, coefficient_numbers, coefficients_csv
-from shortloop.panel.report.page import _estimates, coefficients_figure, drawings, pvalues_figure
+from shortloop.panel.report.page import _estimates, drawings, estimates_figure, pvalues_figure
 from shortloop.panel.results import OURS, Results, group_columns
 from shortloop.panel.statistics import Status
 from shortloop.sweep.findings import Finding
@@ -63,7 +63,7 @@ def some(groups: int) -> Shown:
 @pytest.mark.parametrize("groups", [1, 11, 5000])
 def test_all_words_are_there(groups: int) -> None:
     shown = some(groups)
-    for figure in (coefficients_figure(shown), pvalues_figure(shown)):
+    for figure in (estimates_figure(shown), pvalues_figure(shown)):
         drawn = texts(figure)
         assert len(drawn) > 3 * 5
         check_texts(figure, drawn)
@@ -88,7 +88,7 @@ def test_numbers_beside_the_figures_are_those_that_are_drawn() -> None:
     assert "firm 7" not in set(coefficients["firm"])
     table = pd.DataFrame(shown.arrays["params"], columns=shown.names).drop(7)
     table.index = [f"firm {place}" for place in table.index]
-    curves = [panel.lines[0].get_ydata() for panel in coefficients_figure(shown).axes]
+    curves = [panel.lines[0].get_ydata() for panel in estimates_figure(shown).axes]
     bars = [
         [cast(Rectangle, bar).get_height() for bar in panel.patches] for panel in pvalues_figure(shown).axes
     ]

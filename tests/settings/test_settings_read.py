@@ -64,16 +64,24 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
         read_settings(tmp_path / "r.toml", Recipe, noun="recipe", variable="RECIPE")
 
 
-def test_a_variable_names_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    default = Path("/far/default.toml")
-    monkeypatch.chdir(tmp_path)
-    assert settings_path(["RECIPE"], default, {}) == default
-    assert settings_path(["RECIPE"], default, {"RECIPE": ""}) == default
-    assert settings_path(["RECIPE"], default, {"RECIPE": "mine.toml"}) == tmp_path / "mine.toml"
-    assert settings_path(["RECIPE"], default, {"RECIPE": "a/../b"}, base=Path("/base")) == Path("/base/b")
-    both = {"FIRST": "one.toml", "RECIPE": "mine.toml"}
-    assert settings_path(["FIRST", "RECIPE"], default, both) == tmp_path / "one.toml"
-    assert settings_path(["FIRST", "RECIPE"], default, {**both, "FIRST": ""}) == tmp_path / "mine.toml"
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({}, "/far/default.toml"),
+        ({"FIRST": "", "RECIPE": ""}, "/far/default.toml"),
+        ({"RECIPE": "mine.toml"}, "/base/mine.toml"),
+        ({"RECIPE": "a/../b"}, "/base/b"),
+        ({"FIRST": "one.toml", "RECIPE": "mine.toml"}, "/base/one.toml"),
+        ({"FIRST": "", "RECIPE": "mine.toml"}, "/base/mine.toml"),
+    ],
+)
+def test_a_variable_names_the_file(
+    variables: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    found = settings_path(["FIRST", "RECIPE"], Path("/far/default.toml"), Path("/base"))
+    assert found == Path(expected)
 
 
 def test_paths_in_a_file(monkeypatch: pytest.MonkeyPatch) -> None:

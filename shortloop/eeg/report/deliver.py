@@ -15,7 +15,7 @@ from shortloop.eeg.mne_scores import SUMMARY_AXES
 from shortloop.eeg.pipeline import StudyRun
 from shortloop.eeg.report.labels import score_text
 from shortloop.plan.pipeline import Built
-from shortloop.report.deliver import copy_report, print_place, results_folder, run_summary, write_summary
+from shortloop.report.deliver import deliver_report, print_place, run_summary, write_summary
 from shortloop.run.progress import terminal_width
 
 INDENT = "  "
@@ -24,9 +24,7 @@ INDENT = "  "
 def deliver(run: StudyRun, report: Built, seconds: float) -> None:
     """Copy report and summary to the folder of results, and print what was found."""
     name = run.study.name
-    folder = results_folder(name)
-    files = copy_report(report.path, folder)
-    findings = json.loads((report.path / "findings.json").read_text(encoding="utf-8"))
+    folder, files, findings = deliver_report(report.path, name)
     done = run_summary(run.jobs, report, seconds, files, partition="participant")
     scores = _scores(report.path, run.jobs)
     write_summary(

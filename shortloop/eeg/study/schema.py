@@ -15,8 +15,7 @@ from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.features.settings import FeatureSettings
 from shortloop.eeg.formats.base import InputSettings
 from shortloop.eeg.group.settings import RETRAINED, GroupSettings
-from shortloop.report.settings import ReportSettings
-from shortloop.settings.base import Name, Settings, StudySettings, tag_of
+from shortloop.settings.base import Name, ReportSettings, Settings, StudySettings, tag_of
 
 AT_ONCE = ("lda", "ridge")
 """Estimators of which many trainings on all features cost about one."""

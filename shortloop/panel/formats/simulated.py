@@ -30,9 +30,6 @@ class SimulatedInput(PanelInput):
     noise: float = Field(1.0, gt=0, description="standard deviation of the errors of y; default 1")
 
     def load(self, file: Path | None, by: Sequence[str], seed: int) -> pd.DataFrame:
-        return self.generate(seed)
-
-    def generate(self, seed: int) -> pd.DataFrame:
         """Regressors x1 … x5 are normal, and correlated with their neighbour; rows are not in order."""
         import numpy as np
         import pandas as pd

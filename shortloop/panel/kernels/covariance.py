@@ -105,8 +105,7 @@ def robust_likelihood(
         if middle_of_clusters(x, score, clusters, sums, middle) < 2:
             return Reason.FEW_CLUSTERS
     else:
-        for i in range(score.shape[0]):
-            score[i] *= score[i]
+        score *= score
         gram_of(x, score, middle)
     for i in range(size):
         for j in range(size):

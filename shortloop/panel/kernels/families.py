@@ -155,8 +155,7 @@ def log_likelihood(
         work[i] = y[i] * (eta[i] if link == LOG else log_of(mu[i])) - mu[i]
     total = total_of(work)
     for i in range(rows):
-        count = int(y[i]) if y[i] < factorials.shape[0] else 0
-        total -= factorials[count] if count == y[i] else math.lgamma(y[i] + 1.0)
+        total -= _log_factorial(y[i], factorials)
     return total
 
 

@@ -78,21 +78,10 @@ class Room(NamedTuple):
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def room_for(rows: Rows) -> Room:
     size, longest = rows.size, longest_of(rows.starts)
-    triangles = np.zeros((6, size, size))
-    small = np.empty((3, size))
-    return Room(
-        np.empty(size * longest),
-        np.empty((VECTORS, longest)),
-        triangles[0],
-        triangles[1],
-        triangles[2],
-        triangles[3],
-        triangles[4],
-        triangles[5],
-        small[0],
-        small[1],
-        small[2],
-    )
+    store, vectors = np.empty(size * longest), np.empty((VECTORS, longest))
+    gram, first, second, lower, inverse, weighted = np.zeros((6, size, size))
+    right, step, gamma = np.empty((3, size))
+    return Room(store, vectors, gram, first, second, lower, inverse, weighted, right, step, gamma)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -147,8 +136,7 @@ def basis_by_factor(
     """Make an orthonormal basis of the columns of a group, those of `factor_of_group`."""
     size, number = columns.shape
     q = room.store[: size * number].reshape(size, number)
-    for j in range(size):  # which do nothing, where these are in this place already
-        q[j] = columns[j]
+    q[:] = columns  # which does nothing, where these are in this place already
     largest, smallest = _basis_of(q, largest, smallest, room)
     if largest < CONDITION * smallest:
         return Reason.VOUCHED, q, largest, smallest

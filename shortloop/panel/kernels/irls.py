@@ -147,10 +147,7 @@ def fit_groups(rows: Rows, found: Found, family: int, link: int, kind: int) -> N
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _falls_to_zero(y: FloatArray, mu: FloatArray, error: float) -> bool:
     """True if the mean of an outcome that is not positive may be on its way to 0."""
-    found = False
-    for i in range(y.shape[0]):
-        found |= y[i] <= 0.0 and mu[i] < SMALL * error
-    return found
+    return bool(np.any((y <= 0.0) & (mu < SMALL * error)))
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

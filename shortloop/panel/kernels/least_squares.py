@@ -18,7 +18,7 @@ from shortloop.panel.kernels.covariance import (
     sums_for,
     wald,
 )
-from shortloop.panel.kernels.groups import Found, Rows
+from shortloop.panel.kernels.groups import Found, Room, Rows
 from shortloop.panel.kernels.singular import singular_values
 from shortloop.panel.statistics import Reason
 
@@ -68,7 +68,7 @@ def fit_groups(rows: Rows, found: Found, kind: int) -> None:
                     matrices.coefficients_of(inverse, gamma, beta[g])
                 else:
                     matrices.inverse_of(room.first, inverse)
-                    _solve_refined(q, inverse, left, room.right, room.step, beta[g])
+                    _solve_refined(q, inverse, left, room, beta[g])
                 numbers[g, 0], numbers[g, 3] = matrices.dot(left, left), largest / smallest
                 if not numbers[g, 0] > EXACT * numbers[g, 2]:
                     reason = Reason.EXACT_FIT
@@ -108,19 +108,14 @@ def fit_groups(rows: Rows, found: Found, kind: int) -> None:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _solve_refined(
-    columns: FloatArray,
-    inverse: FloatArray,
-    left: FloatArray,
-    right: FloatArray,
-    gamma: FloatArray,
-    beta: FloatArray,
+    columns: FloatArray, inverse: FloatArray, left: FloatArray, room: Room, beta: FloatArray
 ) -> None:
     """Solve the normal equations with a step of refinement: as good as a basis.
 
     Björck 1987 (Stability analysis of the method of seminormal equations). `inverse` is that of the factor.
     `left` are outcomes, and become residuals before the last step, whose squares are the same to rounding.
     """
-    step = right
+    step, right, gamma = room.right, room.right, room.step
     for iteration in range(2):
         matrices.products_of(columns, left, right)
         matrices.ahead_of(inverse, right, gamma)

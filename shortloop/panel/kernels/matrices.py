@@ -234,6 +234,5 @@ def sum_of(q: FloatArray, factors: FloatArray, sign: float, sums: FloatArray) ->
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def move(q: FloatArray, step: FloatArray, gamma: FloatArray, left: FloatArray) -> None:
     """Add a step to coefficients, and subtract what it explains from the residuals."""
-    for j in range(q.shape[0]):
-        gamma[j] += step[j]
+    gamma += step
     sum_of(q, step, -1.0, left)

@@ -87,9 +87,7 @@ def fit_groups(rows: Rows, found: Found, kind: int) -> None:
             matrices.outer_of(inverse, covariance[g])
             covariance[g] /= number
             continue
-        for j in range(size):
-            for k in range(j + 1):
-                inverse[j, k] /= math.sqrt(number)  # so that it is of the sum, and not of the mean
+        inverse /= math.sqrt(number)  # so that it is of the sum, and not of the mean
         for i in range(number):
             chance[i] = y[i] - chance[i]
         some = rows.clusters[begin:end] if kind == CLUSTER else rows.clusters
@@ -125,8 +123,7 @@ def _derivatives(
     for i in range(rows):
         work[i] = y[i] - chance[i]
     matrices.products_of(x, work, slope)
-    for j in range(x.shape[0]):
-        slope[j] /= rows
+    slope /= rows
     for i in range(rows):
         work[i] = chance[i] * (1.0 - chance[i]) / rows
     matrices.gram_of(x, work, second)

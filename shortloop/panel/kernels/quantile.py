@@ -17,7 +17,7 @@ import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.kernels import groups, matrices
-from shortloop.panel.kernels.groups import Found, Rows
+from shortloop.panel.kernels.groups import Found, Room, Rows
 from shortloop.panel.kernels.rows import longest_of
 from shortloop.panel.kernels.singular import singular_values
 from shortloop.panel.statistics import Reason
@@ -56,7 +56,7 @@ def fit_groups(rows: Rows, found: Found, quantile: float) -> None:
         number, beta, gamma, error = y.shape[0], found.beta[g], small[0], small[1]
         store = vectors[: 11 * number].reshape(11, number)
         left, weight = store[0], store[1]
-        steps = _approach(q, y, quantile, store, gram, first, small)
+        steps = _approach(q, y, quantile, store, room, small)
         moves = -1
         if _choose_rows(q, store, through, edges):
             moves = _descend(q, y, quantile, through, sides[:number], edges, store, small)
@@ -96,20 +96,14 @@ def fit_groups(rows: Rows, found: Found, quantile: float) -> None:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _approach(
-    q: FloatArray,
-    y: FloatArray,
-    quantile: float,
-    store: FloatArray,
-    gram: FloatArray,
-    lower: FloatArray,
-    small: FloatArray,
+    q: FloatArray, y: FloatArray, quantile: float, store: FloatArray, room: Room, small: FloatArray
 ) -> int:
     """Maximise ``a @ y`` with ``q @ a == (1 - quantile) * q.sum(axis=1)``, ``0 < a < 1``; return the steps.
 
     a is not next to a bound where the optimum goes through a row, else next to 1 above it, and to 0 below it.
     `store` is (11, n): its first rows become the residuals, a, and 1 - a.
     """
-    rows, gamma, step = y.shape[0], small[0], small[1]
+    rows, gamma, step, gram, lower = y.shape[0], small[0], small[1], room.gram, room.first
     left, a, b, above, below, weight, of_a, of_above, of_below = store[:9]
     gamma[:] = 0.0
     left[:] = y
@@ -145,8 +139,7 @@ def _approach(
             b[i] -= primal * of_a[i]
             above[i] += dual * of_above[i]
             below[i] += dual * of_below[i]
-        for j in range(step.shape[0]):
-            step[j] *= dual
+        step *= dual
         matrices.move(q, step, gamma, left)
     return MOST_STEPS
 
@@ -195,8 +188,7 @@ def _choose_rows(q: FloatArray, store: FloatArray, through: IntArray, basis: Flo
     for k in range(size):
         best = through[k] = np.argmax(lengths)
         new = basis[k, :size]
-        for j in range(size):
-            new[j] = q[j, best]
+        new[:] = q[:, best]
         length = matrices.dot(new, new)
         for _ in range(2):
             for other in range(k):
@@ -206,8 +198,7 @@ def _choose_rows(q: FloatArray, store: FloatArray, through: IntArray, basis: Flo
         rest = matrices.dot(new, new)
         if not rest > TIED * length:
             return False
-        for j in range(size):
-            new[j] /= math.sqrt(rest)
+        new /= math.sqrt(rest)
         share[:] = 0.0
         matrices.sum_of(q, new, 1.0, share)
         for i in range(rows):
@@ -249,16 +240,14 @@ def _descend(
         for j in range(size):
             for i in range(rows):
                 terms[i] += abs(q[j, i] * gamma[j])
-        for k in range(size):
-            left[through[k]] = 0.0
+        left[through] = 0.0
         for i in range(rows):
             if abs(left[i]) > TIED * terms[i]:
                 side[i] = 1 if left[i] > 0.0 else -1
             else:  # then it is on the side that it has come from
                 left[i] = 0.0
                 side[i] = side[i] if side[i] != 0 else 1
-        for k in range(size):
-            side[through[k]] = 0
+        side[through] = 0
         for i in range(rows):
             pull[i] = quantile if side[i] > 0 else quantile - 1.0 if side[i] < 0 else 0.0
         matrices.products_of(q, pull, step)
@@ -275,8 +264,7 @@ def _descend(
                     edge, direction, slope, best = k, sign, here, rank
         if edge < 0:
             return moves
-        for j in range(size):
-            step[j] = edges[j, size + edge]
+        step[:] = edges[:, size + edge]
         change[:] = 0.0
         matrices.sum_of(q, step, direction, change)
         least = TIED * math.sqrt(matrices.dot(step, step))
@@ -348,8 +336,7 @@ def _refine(
             for j in range(size):
                 error[j] += abs(beyond[j]) if last else beyond[j]
         if not last:
-            for j in range(size):
-                beta[j] += error[j]
+            beta += error
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

@@ -75,7 +75,4 @@ def numbered_in_groups(codes: IntArray, starts: IntArray) -> IntArray:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def longest_of(starts: IntArray) -> int:
-    longest = 0
-    for g in range(starts.shape[0] - 1):
-        longest = max(longest, starts[g + 1] - starts[g])
-    return longest
+    return int(np.max(np.diff(starts)))

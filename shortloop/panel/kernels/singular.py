@@ -100,8 +100,7 @@ def extreme_eigenvalues(matrix: FloatArray, work: FloatArray) -> tuple[float, fl
     for i in range(size):
         radius = math.sqrt(squares[i]) + (math.sqrt(squares[i + 1]) if i + 1 < size else 0.0)
         bound = max(bound, diagonal[i] + radius)  # Gershgorin
-    for i in range(size):
-        mirrored[i] = bound - diagonal[i]
+    np.subtract(bound, diagonal, mirrored)
     smallest, from_bound = _smallest(diagonal, mirrored, squares)
     return unit * (bound - from_bound), unit * smallest
 
@@ -125,8 +124,7 @@ def _tridiagonal(
         v[k + 1] += math.copysign(math.sqrt(length), v[k + 1])
         twice = 2.0 / (beside + v[k + 1] * v[k + 1])
         along = 0.0
-        for i in range(k + 1, size):
-            w[i] = 0.0
+        w[k + 1 :] = 0.0
         for i in range(k + 1, size):
             for j in range(k + 1, i):
                 w[i] += work[i, j] * v[j]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,17 +53,7 @@ CORRECTIONS = {
 READS = ("arrays", "corrected", "fitted", "keys", "name", "names")  # fields of `Shown` that the figures read
 
 
-def coefficients_figure(shown: Shown) -> Figure:
-    """Plot estimates of each group with their intervals, ascending."""
-    return _panels(shown, "coefficients", _coefficient)
-
-
-def pvalues_figure(shown: Shown) -> Figure:
-    """Plot a histogram of p: uniform if no group has an effect."""
-    return _panels(shown, "p", _pvalues)
-
-
-def _panels(shown: Shown, what: str, draw: Callable[[Axes, Shown, int], None]) -> Figure:
+def _panels(what: str, draw: Callable[[Axes, Shown, int], None], shown: Shown) -> Figure:
     from matplotlib.ticker import MaxNLocator
 
     with styled():
@@ -79,6 +70,7 @@ def _panels(shown: Shown, what: str, draw: Callable[[Axes, Shown, int], None]) -
 
 
 def _coefficient(axes: Axes, shown: Shown, j: int) -> None:
+    """Plot estimates of each group with their intervals, ascending."""
     _, params, lower, upper = sorted_estimates(shown, j)
     place = np.arange(len(params))
     axes.fill_between(place, lower, upper, color=BLUE, alpha=0.25, linewidth=0, step="mid")
@@ -91,6 +83,7 @@ def _coefficient(axes: Axes, shown: Shown, j: int) -> None:
 
 
 def _pvalues(axes: Axes, shown: Shown, j: int) -> None:
+    """Plot a histogram of p: uniform if no group has an effect."""
     counts = counts_of_p(shown, j)
     left = np.arange(BINS) / BINS
     axes.bar(left, counts, 1 / BINS, align="edge", color=BLUE, edgecolor="white", linewidth=0.4)
@@ -100,27 +93,28 @@ def _pvalues(axes: Axes, shown: Shown, j: int) -> None:
     axes.set_xlim(0.0, 1.0)
 
 
-def drawings(content: Content) -> list[Drawing[Shown]]:
-    found = []
+estimates_figure = partial(_panels, "coefficients", _coefficient)
+pvalues_figure = partial(_panels, "p", _pvalues)
+
+
+def drawings(content: Content) -> Iterator[Drawing[Shown]]:
     for shown in content.shown:
-        if not shown.names:
-            continue
-        name, names = slug(shown.name), ", ".join(shown.names)
-        estimates = (
+        curve = (
             f"Estimate of each group, from the smallest to the largest, with its {100 * shown.level:g} % "
             "confidence interval; the dashed line is the median. Each panel has a scale of its own."
         )
-        title, alt = f"Coefficients over groups, {shown.name}", f"Sorted estimates of {names}."
-        draw, numbers = coefficients_figure, coefficients_csv
-        found.append(Drawing(f"{name}-coefficients", shown, draw, title, estimates, alt, numbers, READS))
         twentieths = (
             "How many groups have a p in each twentieth. The dotted line is how many there would be on "
             "average if no group had an effect. Not corrected."
         )
-        title, alt = f"p over groups, {shown.name}", f"Histograms of p of {names}."
-        draw, numbers = pvalues_figure, pvalues_csv
-        found.append(Drawing(f"{name}-p", shown, draw, title, twentieths, alt, numbers, READS))
-    return found
+        kinds = (
+            ("coefficients", "Coefficients", curve, "Sorted estimates", estimates_figure, coefficients_csv),
+            ("p", "p", twentieths, "Histograms of p", pvalues_figure, pvalues_csv),
+        )
+        for ending, title, caption, alt, draw, numbers in kinds if shown.names else ():
+            name, title = f"{slug(shown.name)}-{ending}", f"{title} over groups, {shown.name}"
+            alt = f"{alt} of {', '.join(shown.names)}."
+            yield Drawing(name, shown, draw, title, caption, alt, numbers, READS)
 
 
 def sentences(shown: Shown) -> tuple[str, ...]:

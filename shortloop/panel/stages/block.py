@@ -5,6 +5,7 @@ A block has only the columns that the formula reads, sorted by name, and only th
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shortloop.stages.stage import Finished, Job, Outputs, Stage
@@ -30,28 +31,20 @@ class Block(Stage):
         return True
 
     def finish(self, out: Outputs) -> Finished:
-        import numpy as np
-
         from shortloop.panel.data import block_of
-        from shortloop.panel.stages.panel_files import load_keys, panel_results
+        from shortloop.panel.stages.panel_files import load_panel, panel_results
 
-        keys = load_keys(self.panel)
-        groups = [g for g, key in enumerate(keys) if block_of(key, self.blocks) == self.number]
-        starts = np.asarray(self.panel.arrays["starts"])
-        first = groups[0] if groups else 0
-        last = groups[-1] + 1 if groups else 0
-        rows = slice(int(starts[first]), int(starts[last]))
-        columns = {name: column.taken(rows).trimmed() for name, column in self._columns().items()}
-        starts = starts[first : last + 1] - starts[first]
-        return panel_results(columns, self.panel.facts["by"], keys[first:last], starts)
+        panel = load_panel(self.panel)
+        groups = [g for g, key in enumerate(panel.keys) if block_of(key, self.blocks) == self.number]
+        first, last = (groups[0], groups[-1] + 1) if groups else (0, 0)
+        panel = replace(panel, columns=self._columns(panel.columns))
+        return panel_results(panel.of_groups(first, last))
 
-    def _columns(self) -> Mapping[str, Column]:
+    def _columns(self, columns: Mapping[str, Column]) -> Mapping[str, Column]:
         """Select the columns that are read; all, if that fails: fits then say what is wrong."""
         from shortloop.base.errors import InputError
         from shortloop.panel.equation import Equation
-        from shortloop.panel.stages.panel_files import load_columns
 
-        columns = load_columns(self.panel)
         try:
             needed = Equation(self.formula, self.outcome).needed(columns, self.beside or ())
         except InputError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from shortloop.stages.stage import Arrays, CollectingStage, Finished, Job, Outputs
@@ -82,22 +83,20 @@ class Diagnostics(CollectingStage):
             files={PAGES: document(sheets, self._title())},
         )
 
-    def _worst(self) -> list[tuple[tuple[str, ...], str]]:
+    def _worst(self) -> Iterator[tuple[tuple[str, ...], str]]:
         import numpy as np
 
         from shortloop.panel.diagnostics.residuals import SUMMARY, reason, worst
 
         some = [job for job in self.residuals if job.facts["keys"]]
         if not self.worst or not some:
-            return []
+            return
         keys = [tuple(key) for job in some for key in job.facts["keys"]]
         order = sorted(range(len(keys)), key=lambda g: self._place[keys[g]])  # as of the results
         summary = {name: np.concatenate([job.arrays[name] for job in some])[order] for name in SUMMARY}
-        pages = []
         for rank, g in enumerate(worst(summary, self.worst_by, self.worst), 1):
             why = reason({name: float(values[g]) for name, values in summary.items()}, self.worst_by)
-            pages.append((keys[order[g]], f"worst {rank} of {len(keys):,} by {self.worst_by}: {why}"))
-        return pages
+            yield keys[order[g]], f"worst {rank} of {len(keys):,} by {self.worst_by}: {why}"
 
     def _find_groups(self) -> None:
         """Find the block of each group, and its number there."""

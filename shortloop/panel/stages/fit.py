@@ -27,24 +27,20 @@ class Fit(Stage):
     block: Job
 
     def open(self) -> None:
-        import numpy as np
-
         from shortloop.panel.data import split_groups
         from shortloop.panel.equation import Equation
         from shortloop.panel.fit import Fitter
-        from shortloop.panel.stages.panel_files import load_columns
+        from shortloop.panel.stages.panel_files import load_panel
 
         where = f"models.{self.specification}.formula"
         equation = Equation(self.model.formula, self.outcome, where)
-        columns = load_columns(self.block)
-        starts = np.asarray(self.block.arrays["starts"])
-        self._groups = len(starts) - 1
+        panel = load_panel(self.block)
         self._keys: list[list[str]] = self.block.facts["keys"]
         self._parts: list[slice] = []
-        if self._groups:
-            self._fitter = Fitter(self.model, equation, columns, starts, self.level)
+        if self._keys:
+            self._fitter = Fitter(self.model, equation, panel, self.level)
             self.model.warm_up()
-            self._parts = split_groups(starts, min(max(int(starts[-1]) // UNITS, LEAST), MOST))
+            self._parts = split_groups(panel.starts, min(max(int(panel.starts[-1]) // UNITS, LEAST), MOST))
 
     def units(self) -> list[float]:
         return [float(part.stop - part.start) for part in self._parts]
@@ -57,7 +53,7 @@ class Fit(Stage):
 
         if not self._parts:
             return {}
-        groups, names = self._groups, len(self._fitter.names)
+        groups, names = len(self._keys), len(self._fitter.names)
         shape, axes = (groups, names), "groups × coefficients"
         outs = {name: Out(shape, "f8", axes, said) for name, said in COEFFICIENTS.items()}
         outs |= {name: Out((groups,), "f8", "groups", said) for name, said in FITS.items()}
@@ -66,12 +62,10 @@ class Fit(Stage):
     def compute(self, unit: int) -> Mapping[str, Any]:
         part = self._parts[unit]
         fits = self._fitter.fit(part.start, part.stop)
-        found: dict[str, Any] = {
-            name: fits.arrays[name] for name in self.outputs() if name not in ("status", "path")
-        }
+        found: dict[str, Any] = {name: fits.arrays[name] for name in self.outputs()}
         if fits.said:
             found[f"said/{part.start}.json"] = json.dumps(fits.said, sort_keys=True).encode()
-        return {**found, "status": fits.status, "path": fits.path}
+        return found
 
     def unit_name(self, unit: int) -> str:
         keys = self._keys[self._parts[unit]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from shortloop.base.seeds import seed_for
 from shortloop.panel.diagnostics.residuals import Rows, rows_of
 from shortloop.panel.equation import Equation
 from shortloop.panel.fit import Fitter
-from shortloop.panel.stages.panel_files import load_columns, load_keys
+from shortloop.panel.stages.panel_files import load_panel
 from shortloop.panel.statistics import Status
 from shortloop.stages.stage import Job
 
@@ -22,23 +23,21 @@ class FittedGroups:
         where = f"models.{stage.specification}.formula"
         self._equation = Equation(stage.model.formula, stage.outcome, where)
         self._model, self._seed = stage.model, stage.seed
-        self._keys = load_keys(block)
+        self._panel = load_panel(block)
         self._names = list(fit.facts["names"])
         self._arrays = {name: np.asarray(fit.arrays[name]) for name in ("params", "scale", "status")}
-        self._columns = load_columns(block)
-        self._starts = np.asarray(block.arrays["starts"])
 
     def status(self, group: int) -> int:
         return int(self._arrays["status"][group])
 
     def reads(self, group: int) -> list[object]:
         """List everything that the numbers of its rows depend on, beside the model and the seed."""
-        needed = self._equation.needed(self._columns, self._model.roles().values())
-        rows = self._slice(group)
-        columns = {name: needed[name].taken(rows).trimmed() for name in sorted(needed)}
+        needed = self._equation.needed(self._panel.columns, self._model.roles().values())
+        some = replace(self._panel, columns={name: needed[name] for name in sorted(needed)})
+        columns = some.of_groups(group, group + 1).columns
         params = dict(zip(self._names, map(float, self._arrays["params"][group]), strict=True))
         return [
-            self._keys[group],
+            self._panel.keys[group],
             {name: value for name, value in params.items() if value == value},  # others have more of them
             [self._arrays[name][group] for name in ("scale", "status")],
             {name: (np.asarray(each.values), each.levels, each.dtype) for name, each in columns.items()},
@@ -46,22 +45,17 @@ class FittedGroups:
 
     def fitter(self) -> Fitter:
         """Make a fitter of all groups, whose designs many calls of `rows` can share."""
-        return Fitter(self._model, self._equation, self._columns, self._starts)
+        return Fitter(self._model, self._equation, self._panel)
 
     def rows(self, group: int, fitter: Fitter | None = None) -> Rows | None:
         """Compute the residuals of a group; None if it was not fitted, or the model has none."""
         if self.status(group) != Status.FITTED:
             return None
         if fitter is None:
-            some = self._slice(group)
-            columns = {name: column.taken(some).trimmed() for name, column in self._columns.items()}
-            starts = np.array([0, some.stop - some.start])
-            design = Fitter(self._model, self._equation, columns, starts).design_of(0)
+            alone = self._panel.of_groups(group, group + 1)
+            design = Fitter(self._model, self._equation, alone).design_of(0)
         else:
             design = fitter.design_of(group)
         params = self._arrays["params"][group, [self._names.index(name) for name in design.names]]
-        seed = seed_for(self._seed, "quantile residuals", *map(ascii, self._keys[group]))
+        seed = seed_for(self._seed, "quantile residuals", *map(ascii, self._panel.keys[group]))
         return rows_of(self._model, design, params, float(self._arrays["scale"][group]), seed)
-
-    def _slice(self, group: int) -> slice:
-        return slice(int(self._starts[group]), int(self._starts[group + 1]))

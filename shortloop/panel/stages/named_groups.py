@@ -6,6 +6,7 @@ import difflib
 import json
 from collections.abc import Sequence
 
+from shortloop.base.errors import InputError
 from shortloop.stages.stage import Finished, Job, Outputs, Stage
 
 NEAR = 3  # names that are shown for one that is not there
@@ -22,8 +23,6 @@ class NamedGroups(Stage):
         return True
 
     def finish(self, out: Outputs) -> Finished:
-        from shortloop.base.errors import InputError
-
         keys, by = [tuple(key) for key in self.panel.facts["keys"]], self.panel.facts["by"]
         there, asked = set(keys), list(dict.fromkeys(map(tuple, self.groups)))
         unknown = [group for group in asked if group not in there]

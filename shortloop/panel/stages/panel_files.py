@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-
 import numpy as np
 
 from shortloop.base.plain import Plain
-from shortloop.base.types import IntArray
 from shortloop.panel.column import Column
 from shortloop.panel.data import Panel
 from shortloop.stages.stage import File, Finished, Job, Values
@@ -16,35 +13,26 @@ from shortloop.stages.stage import File, Finished, Job, Values
 def import_results(panel: Panel, file: File | None = None) -> Finished:
     source: Plain = None if file is None else {"name": file.path.name, "content": file.content}
     rows, notes = int(panel.starts[-1]), list(panel.notes)
-    return panel_results(
-        panel.columns, panel.by, panel.keys, panel.starts, rows=rows, notes=notes, file=source
-    )
+    return panel_results(panel, rows=rows, notes=notes, file=source)
 
 
-def panel_results(
-    columns: Mapping[str, Column],
-    by: Sequence[str],
-    keys: Sequence[Sequence[str]],
-    starts: IntArray,
-    **more: Plain,
-) -> Finished:
+def panel_results(panel: Panel, **more: Plain) -> Finished:
     """Make the results of a job that holds columns, groups and further facts."""
-    arrays = {
-        "starts": Values(starts, "bounds of groups", "first row of each group, and the end of the last")
-    }
+    starts = Values(panel.starts, "bounds of groups", "first row of each group, and the end of the last")
+    arrays = {"starts": starts}
     listed: list[Plain] = []
-    for number, (name, column) in enumerate(columns.items()):
+    for number, (name, column) in enumerate(panel.columns.items()):
         codes = ": which level; -1: none" if column.values.dtype == np.int32 else ""
         arrays[_array(number)] = Values(column.values, "rows", f"column {name}{codes}")
         levels = None if column.levels is None else list(column.levels)
         listed.append({"name": name, "levels": levels, "refused": column.refused, "dtype": column.dtype})
-    facts = {"columns": listed, "by": list(by), "keys": [list(key) for key in keys]}
+    facts = {"columns": listed, "by": list(panel.by), "keys": [list(key) for key in panel.keys]}
     return Finished({**facts, **more}, arrays)
 
 
-def load_columns(job: Job) -> dict[str, Column]:
-    """Load columns of a job as memory maps."""
-    return {
+def load_panel(job: Job) -> Panel:
+    """Load the panel of a job, its columns as memory maps."""
+    columns = {
         each["name"]: Column(
             job.arrays[_array(number)],
             None if each["levels"] is None else tuple(each["levels"]),
@@ -53,10 +41,8 @@ def load_columns(job: Job) -> dict[str, Column]:
         )
         for number, each in enumerate(job.facts["columns"])
     }
-
-
-def load_keys(job: Job) -> list[tuple[str, ...]]:
-    return [tuple(key) for key in job.facts["keys"]]
+    keys = [tuple(key) for key in job.facts["keys"]]
+    return Panel(tuple(job.facts["by"]), keys, np.asarray(job.arrays["starts"]), columns)
 
 
 def _array(number: int) -> str:

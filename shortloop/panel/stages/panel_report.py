@@ -25,7 +25,7 @@ class PanelReport(ReportStage):
         from shortloop.panel.report.page import drawings
 
         self._content = collect(self.results, self.diagnostics, self.panel, self.imported)
-        return drawings(self._content)
+        return [*drawings(self._content)]
 
     def finish(self, out: Outputs) -> Finished:
         import json

@@ -55,14 +55,10 @@ class Residuals(Stage):
 
         from shortloop.panel.diagnostics.residuals import SUMMARY, summary_of
 
-        part = self._parts[unit]
-        found = {name: np.full(part.stop - part.start, np.nan) for name in SUMMARY}
-        for place, group in enumerate(range(part.start, part.stop)):
-            rows = self._fitted.rows(group, self._fitter)
-            if rows is not None:
-                for name, value in summary_of(rows).items():
-                    found[name][place] = value
-        return found
+        groups = range(self._parts[unit].start, self._parts[unit].stop)
+        rows = (self._fitted.rows(group, self._fitter) for group in groups)
+        found = [dict.fromkeys(SUMMARY, np.nan) if each is None else summary_of(each) for each in rows]
+        return {name: np.array([each[name] for each in found]) for name in SUMMARY}
 
     def unit_name(self, unit: int) -> str:
         return f"residuals of groups from {' '.join(self._keys[self._parts[unit].start])} on"

@@ -19,7 +19,6 @@ from shortloop.stages.needs import KEEP, needs_of
 from shortloop.stages.records import (
     OBJECT,
     ROWS,
-    Array,
     OptionalEntries,
     Outside,
     Pickled,
@@ -31,7 +30,7 @@ from shortloop.stages.records import (
 from shortloop.stages.references import compute_watched, here
 from shortloop.stages.results import open_result
 from shortloop.stages.rows import BEGIN, FOR_OTHERS, FOR_THIS_JOB, pack, write_rows
-from shortloop.stages.stage import CollectingStage, Finished, Index, Out, Outputs, Stage
+from shortloop.stages.stage import CollectingStage, Finished, Index, Out, Outputs, Stage, Values
 from shortloop.stages.tables import save_table
 from shortloop.stages.task import Task, costs_of
 from shortloop.stages.threads import Pool
@@ -126,8 +125,7 @@ def write_output(
         raise ValueError(f"finish of {kind} gives {type(finished).__name__}, not Finished")
     facts, types, objects = _kept(finished.facts, kind)
     outs = stage.outputs()
-    described = {name: Array(out.axes, out.description, out.unit) for name, out in outs.items()}
-    described |= _saved_arrays(finished, described, types, kind)
+    _save_arrays(finished, outs, types, kind)
     drawn = [_figure_files(name, figure).items() for name, figure in finished.figures.items()]
     whole = [*finished.files.items(), *itertools.chain.from_iterable(drawn)]
     whole += [(f"{name}{OBJECT}", each.data) for name, each in objects.items()]
@@ -159,32 +157,25 @@ def write_output(
     if failures is not None:
         entries.update(failures.of_record())
     versions = task.versions
+    described: dict[str, Out | Values] = {**outs, **finished.arrays}
     write_record(
         task.name, task.partition, described, facts=facts, threads=threads, versions=versions, **entries
     )
     return [*written[len(files) :], *([ROWS] if collects else [])]
 
 
-def _saved_arrays(
-    finished: Finished, filled: Container[str], types: dict[str, Plain], kind: str
-) -> dict[str, Array]:
+def _save_arrays(finished: Finished, filled: Container[str], types: dict[str, Plain], kind: str) -> None:
     """Write the arrays of `Stage.finish`; note the types of single values."""
     import numpy as np
 
-    described = {}
     for name, each in finished.arrays.items():
         check_array_name(name)
         if name in filled:
             raise ValueError(f"{kind} gives {name} at its end, which its units have filled")
-        outside = None
-        if isinstance(each.values, Outside):
-            outside = each.values
-        elif each.values is not None:
+        if each.values is not None and not isinstance(each.values, Outside):
             save_array(name, each.values)
             if isinstance(each.values, np.ndarray) and not each.values.ndim:
                 types[name] = ARRAY  # and not a scalar
-        described[name] = Array(each.axes, each.description, each.unit, outside)
-    return described
 
 
 def _kept(

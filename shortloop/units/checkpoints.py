@@ -13,7 +13,7 @@ import mmap
 import os
 import shutil
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -43,12 +43,12 @@ class Checkpoint:
 
     def __init__(
         self,
-        costs: int | Sequence[float],
+        costs: Sequence[float],
         code: str = "",  # hash of the code that it runs beside that which exax knows
         trusted: Callable[[Path], bool] = lambda job: True,  # whether results of an unfinished job count
         units: bytes | None = b"",  # as of `digest_of_units`; None: rows are known by their own keys
     ) -> None:
-        self.costs = [1.0] * costs if isinstance(costs, int) else list(costs)
+        self.costs = costs
         self._folder, self._lock = _open_folder(code, trusted, units)
         self._arrays: dict[str, np.memmap] = {}
         with (self._folder / "done").open("a+b") as stream:
@@ -113,14 +113,10 @@ class Checkpoint:
         """Begin to hand out units that are left, when all arrays are made, before the slices fork."""
         self._units = Units(self.costs, self.left())
 
-    def __iter__(self) -> Iterator[int]:
-        for (unit,) in self.batches(lambda units: ([each] for each in units)):
-            yield unit
-
-    def batches(self, draw: Callable[[Units], Iterable[list[int]]] = Units.batches) -> Iterator[list[int]]:
+    def batches(self) -> Iterator[list[int]]:
         """Hand out the units that are left, several at a time; see `Units.batches`."""
         assert self._units is not None, "start() comes first"
-        for batch in draw(self._units):
+        for batch in self._units.batches():
             yield batch
             for unit in batch:
                 self._done[unit] = 1

@@ -26,9 +26,7 @@ Unit = TypeVar("Unit", bound=Hashable)
 class Units:
     """Units by number, each drawn once by the process that iterates next; made before the slices fork."""
 
-    def __init__(self, costs: int | Sequence[float], left: Sequence[int] | None = None) -> None:
-        costs = [1.0] * costs if isinstance(costs, int) else list(costs)
-        left = range(len(costs)) if left is None else left
+    def __init__(self, costs: Sequence[float], left: Sequence[int]) -> None:
         self._order = sorted(left, key=lambda unit: (-costs[unit], unit))
         total = sum(costs[unit] for unit in left)
         self._shares = {unit: float(costs[unit] / total) if total else 1 / len(left) for unit in left}
@@ -46,22 +44,15 @@ class Units:
             self._elsewhere.value += 1
             self._finished([unit])
 
-    def __iter__(self) -> Iterator[int]:
-        for (unit,) in self._drawn(1):
-            yield unit
-
     def batches(self) -> Iterator[list[int]]:
         """Draw units, several at a time if they are short compared with drawing."""
-        return self._drawn(len(self._order))
-
-    def _drawn(self, most: int) -> Iterator[list[int]]:
         mine: list[int] = []
         size = 1
         while True:
             with self._next.get_lock():
                 self._finished(mine)
                 drawn = self._next.value
-                size = max(1, min(size, most, (len(self._order) - drawn) // self._tail))
+                size = max(1, min(size, (len(self._order) - drawn) // self._tail))
                 self._next.value = min(drawn + size, len(self._order))
             mine = self._order[drawn : drawn + size]
             if not mine:
@@ -101,12 +92,10 @@ def _progress_file() -> int | None:
 class Batches(Generic[Unit]):
     """Batches of units, largest first: worth sending, and so small that no worker waits at the end."""
 
-    def __init__(
-        self, costs: Mapping[Unit, float], units: Sequence[Unit], workers: int, message: float = 0.0
-    ) -> None:
+    def __init__(self, costs: Mapping[Unit, float], workers: int, message: float = 0.0) -> None:
         self._costs = costs
-        self._waiting = sorted(units, key=costs.__getitem__, reverse=True)[::-1]  # the next one is the last
-        self._cost_waiting = float(sum(costs[unit] for unit in units))
+        self._waiting = sorted(costs, key=costs.__getitem__, reverse=True)[::-1]  # the next one is the last
+        self._cost_waiting = float(sum(costs.values()))
         self._workers = max(workers, 1)
         self._least = self._workers * message  # `message`: s that sending a batch takes
         self._lock = threading.Lock()

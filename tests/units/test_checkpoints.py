@@ -39,11 +39,11 @@ def work(
 ) -> list[int]:
     """Run the units of a job in a folder; which ones it ran."""
     monkeypatch.chdir(folder)
-    found = Checkpoint(n)
+    found = Checkpoint([1.0] * n)
     out = found.create_array("squares", (n,), np.int64)
     found.start()
     ran: list[int] = []
-    for unit in found:
+    for (unit,) in found.batches():
         if len(ran) == stop_after:
             return ran  # the unit that was drawn is not done
         out[unit] = unit**2
@@ -98,10 +98,10 @@ def test_a_damaged_array_and_a_power_cut_begin_anew(
 
 def test_a_job_that_has_not_ended_yet_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(job_folder(tmp_path, 7))
-    running = Checkpoint(6)
+    running = Checkpoint([1.0] * 6)
     out = running.create_array("squares", (6,), np.int64)
     running.start()
-    drawn = iter(running)
+    drawn = running.batches()
     out[next(drawn)] = -1
     folder = job_folder(tmp_path, 8)
     assert work(folder, monkeypatch) == list(range(6))
@@ -114,13 +114,13 @@ SLOW = """
 import os, sys, time
 import numpy as np
 from shortloop.units.checkpoints import Checkpoint
-found = Checkpoint(40)
+found = Checkpoint([1.0] * 40)
 out = found.create_array("squares", (40, 1000), np.int64)
 found.start()
 children = [os.fork() for _ in range(1)]
-for unit in found:
+for (unit,) in found.batches():
     out[unit] = unit**2
-    time.sleep(0.02)
+    time.sleep(0.06)
     os.write(1, b"%d\\n" % unit)
 if 0 in children:
     os._exit(0)
@@ -167,9 +167,9 @@ def test_no_file_of_a_job_is_needed_to_clear(tmp_path: Path) -> None:
 def pages(folder: Path, monkeypatch: pytest.MonkeyPatch, stop_after: int = 9, code: str = "") -> list[str]:
     """Run the units of a job that keeps files; the files of the job once all are done."""
     monkeypatch.chdir(folder)
-    found = Checkpoint(4, code)
+    found = Checkpoint([1.0] * 4, code)
     found.start()
-    for ran, unit in enumerate(found):
+    for ran, (unit,) in enumerate(found.batches()):
         if ran == stop_after:
             return []
         found.keep_file(f"pages/{unit}.txt", f"{folder.name} {unit}".encode())
@@ -194,7 +194,7 @@ def test_files_outlive_a_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, do
 def test_two_units_give_no_file_of_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Which of them is the last is by chance. A unit that is done again gives the same again."""
     monkeypatch.chdir(job_folder(tmp_path, 7))
-    found = Checkpoint(2)
+    found = Checkpoint([1.0] * 2)
     found.keep_file("page.txt", b"one")
     found.keep_file("page.txt", b"one")
     with pytest.raises(ValueError, match=r"two units give the file page\.txt"):
@@ -203,7 +203,7 @@ def test_two_units_give_no_file_of_one_name(tmp_path: Path, monkeypatch: pytest.
 
 def test_a_file_that_was_cut_short_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(job_folder(tmp_path, 7))
-    found = Checkpoint(1)
+    found = Checkpoint([1.0])
     found.start()
     with monkeypatch.context() as inside:
         inside.setattr(Path, "replace", lambda *args: (_ for _ in ()).throw(KeyboardInterrupt))
@@ -214,7 +214,7 @@ def test_a_file_that_was_cut_short_is_none(tmp_path: Path, monkeypatch: pytest.M
         inside.setattr(os, "getpid", lambda: 1)  # another process, that was killed
         inside.setattr(Path, "replace", lambda *args: None)
         found.keep_file("pages/0.txt", b"whole")
-    assert list(found) == [0]
+    assert list(found.batches()) == [[0]]
     assert found.finish() == ["pages/0.txt"]
     assert Path("pages/0.txt").read_bytes() == b"whole"
 

@@ -241,9 +241,10 @@ def with_failed(
     names: Sequence[Plain],
     arrays: Mapping[str, Values],
     tables: Mapping[str, Table],
+    objects: Mapping[str, Pickled],
     errors: Mapping[int, str],
-) -> tuple[dict[str, Values], dict[str, Table]]:
-    """Put missing values, or a row with its error, for each failed unit; types never vary."""
+) -> tuple[dict[str, Values], dict[str, Table], dict[str, Pickled]]:
+    """Put missing values, a row with its error, or no object for each failed unit; types never vary."""
     taken = [f"{name} of each unit" for name in (*arrays, *tables) if name == ERROR]
     taken += [f"table {name}" for name, table in tables.items() if ERROR in table.columns]
     if taken:
@@ -256,19 +257,14 @@ def with_failed(
     return (
         {name: _whole(name, each, len(names), errors) for name, each in arrays.items()},
         {name: _with_rows(each, names, errors) for name, each in tables.items()},
+        {name: _with_none(each, len(names), errors) for name, each in objects.items()},
     )
 
 
-def objects_with_failed(
-    objects: Mapping[str, Pickled], units: int, errors: Mapping[int, str]
-) -> dict[str, Pickled]:
-    """Objects of the other units, with none for those that failed."""
-    found: dict[str, Pickled] = {}
-    for name, each in objects.items():
-        sizes = iter(each.described["units"])
-        spread = [0 if unit in errors else next(sizes) for unit in range(units)]
-        found[name] = Pickled(each.data, {**each.described, "units": spread})
-    return found
+def _with_none(given: Pickled, units: int, errors: Mapping[int, str]) -> Pickled:
+    sizes = iter(given.described["units"])
+    spread = [0 if unit in errors else next(sizes) for unit in range(units)]
+    return Pickled(given.data, {**given.described, "units": spread})
 
 
 def _whole(name: str, given: Values, units: int, errors: Mapping[int, str]) -> Values:

@@ -185,10 +185,8 @@ def _open_folder(code: str, trusted: Callable[[Path], bool], units: bytes | None
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:  # a job that was cut off has not ended yet
-        folder = folder.with_name(f"{name}.{os.getpid()}")
+        folder = folder.with_name(f"{name}.{os.getpid()}")  # where no other job looks
         folder.mkdir()
-        lock = (folder / "lock").open("w")
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
     before, known = _text(folder / "job"), "" if units is None else units.hex()
     if (

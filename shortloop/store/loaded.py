@@ -6,8 +6,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -150,13 +149,14 @@ class LoadedJob(Result):
         import numpy as np
         import xarray as xr
 
-        named, described = dimensions(self.record), self.record["arrays"]
+        axes, coordinates = dimensions(self.record)
+        described = self.record["arrays"]
         variables = {}
         for name, values in self.arrays.items():
             said = {"long_name": described[name]["description"], "units": described[name]["unit"]}
             attributes = {label: text for label, text in said.items() if text}
-            variables[name] = (named.of[name], np.asarray(values), attributes)
-        sources = {name: source for name, source in named.coordinates.items() if name not in variables}
+            variables[name] = (axes[name], np.asarray(values), attributes)
+        sources = {name: source for name, source in coordinates.items() if name not in variables}
         along = {name: (name, _places(self, source)) for name, source in sources.items()}
         return xr.Dataset(variables, along, _attributes(self))
 
@@ -195,16 +195,17 @@ class LoadedJob(Result):
         import numpy as np
         import pandas as pd
 
-        named, values = dimensions(self.record), np.asarray(self.arrays[array])
+        axes, coordinates = dimensions(self.record)
+        values = np.asarray(self.arrays[array])
         levels = [
-            _places(self, named.coordinates[name]) if name in named.coordinates else np.arange(length)
-            for name, length in zip(named.of[array], values.shape, strict=True)
+            _places(self, coordinates[name]) if name in coordinates else np.arange(length)
+            for name, length in zip(axes[array], values.shape, strict=True)
         ]
         frame = pd.DataFrame({array: values.reshape(-1)})
         if len(levels) == 1:
-            frame.index = pd.Index(levels[0], name=named.of[array][0])
+            frame.index = pd.Index(levels[0], name=axes[array][0])
         elif levels:
-            frame.index = pd.MultiIndex.from_product(levels, names=named.of[array])
+            frame.index = pd.MultiIndex.from_product(levels, names=axes[array])
         return frame
 
     def _allow(self, pickle: Path) -> None:
@@ -225,16 +226,8 @@ class LoadedJob(Result):
         return f"it lies in {workdir}{whose}, and not in this project, {project}"
 
 
-@dataclass(frozen=True)
-class Dimensions:
-    """Names of the axes of all arrays of a job, valid for xarray."""
-
-    of: Mapping[str, tuple[str, ...]]  # those of each array
-    coordinates: Mapping[str, str]  # by axis: the array or fact that holds its coordinates
-
-
-def dimensions(record: Record) -> Dimensions:
-    """Name the axes of all arrays of a job."""
+def dimensions(record: Record) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
+    """Name the axes of each array, valid for xarray, and the array or fact that holds coordinates of each."""
     arrays, said = record["arrays"], record.get("coordinates", {})
     lengths: dict[str, set[int]] = {}
     for each in arrays.values():
@@ -262,7 +255,7 @@ def dimensions(record: Record) -> Dimensions:
                 coordinates[name] = along[axis]
             names.append(name)
         of[array] = tuple(names)
-    return Dimensions(of, coordinates)
+    return of, coordinates
 
 
 def facts_as_json(record: Record) -> dict[str, Plain]:

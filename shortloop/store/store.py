@@ -72,7 +72,9 @@ class Store:
         self._dependencies = Dependencies(self.folder, self.by_id)
         self._whole: dict[str, StoredJob] = {}
         self.index = Index(self._workdirs, self._manifests)
-        self._writer = Writer(self.index)
+        self._added: list[tuple[str, StoredJob]] = []  # bases and jobs that the index does not know yet
+        self._failed: list[Exception] = []
+        self._disk, self._in_order = ThreadPoolExecutor(WRITERS), ThreadPoolExecutor(1)
 
     def __enter__(self) -> Store:
         return self
@@ -82,10 +84,11 @@ class Store:
 
     def close(self) -> None:
         """Wait until all manifests are written."""
-        try:
-            self._writer.close()
-        finally:
-            self.index.close()
+        self._in_order.shutdown()
+        self._disk.shutdown()
+        self.index.close()
+        if self._failed:
+            raise self._failed[0]
 
     def tidy(self) -> list[str]:
         """Clean up after unfinished jobs; see `shortloop.store.crash_repair.tidy`."""
@@ -114,7 +117,7 @@ class Store:
         self, base: str, first: str = "", partition: str | None = None, most: int = -1
     ) -> list[StoredJob]:
         """List intact jobs with a base: the given one first, then those of a partition, then the newest."""
-        added = self._writer.added(base)
+        added = [job for of, job in reversed([*self._added]) if base and of == base]
         rows = self.index.by_base(base, first, partition, most)
         known = {row.job for row in rows}
         found = [
@@ -132,14 +135,16 @@ class Store:
         settings = self.index.settings_names().get(Purpose(manifest.pipeline), "")
         manifest = replace(manifest, project=self.index.name_for(manifest.job), settings=settings)
         found = StoredJob.from_manifest(folder, manifest)
-        self._writer.add(folder, manifest, found)
+        self._added.append((manifest.base, found))
+        written = self._disk.submit(write_manifest, folder, manifest)
+        self._in_order.submit(self._insert, folder, manifest, written)
         self._whole[manifest.key] = found
         self._dependencies.note(found.job, found.content)
         return found
 
     def written(self) -> None:
         """Wait until the manifests of all added jobs are written."""
-        self._writer.wait()
+        self._in_order.submit(int).result()
 
     def note(self, folder: Path, manifest: Manifest) -> StoredJob:
         """Index a recorded job known to be intact."""
@@ -174,6 +179,18 @@ class Store:
         self.index.forget(folder.name)
         if (folder / FINISHED).exists():
             (folder / FINISHED).replace(folder / SET_ASIDE)
+
+    def _insert(self, folder: Path, manifest: Manifest, written: Future[None]) -> None:
+        """Index an added job after those that were added before."""
+        try:
+            written.result()
+            self.index.insert(manifest, states_of(folder, [*manifest.files, MANIFEST]))
+        except Exception as error:  # raised by `close`
+            self._failed.append(error)
+            if isinstance(error, NotOnDisk) and (folder / FINISHED).exists():
+                (folder / FINISHED).replace(folder / SET_ASIDE)
+        finally:
+            del self._added[0]
 
     def _manifests(self, workdir: str) -> Iterator[Manifest | str]:
         for folder in job_folders({workdir: self._workdirs[workdir]}):
@@ -266,48 +283,6 @@ def _is_same_job(folder: Path, row: Row) -> bool:
         return states_of(folder, ["setup.json"])[0] in row.states
     except OSError:
         return True
-
-
-class Writer:
-    """Writes manifests, and knows the jobs that the index does not know yet."""
-
-    def __init__(self, index: Index) -> None:
-        self._index = index
-        self._added: list[tuple[str, StoredJob]] = []  # bases and jobs that wait
-        self._failed: list[Exception] = []
-        self._disk, self._in_order = ThreadPoolExecutor(WRITERS), ThreadPoolExecutor(1)
-
-    def add(self, folder: Path, manifest: Manifest, job: StoredJob) -> None:
-        """Write the manifest of a job, and index it after those that were added before."""
-        written = self._disk.submit(write_manifest, folder, manifest)
-        self._added.append((manifest.base, job))
-        self._in_order.submit(self._insert, folder, manifest, written)
-
-    def added(self, base: str) -> list[StoredJob]:
-        """Jobs with a base that the index does not know yet, the newest first."""
-        return [job for of, job in reversed([*self._added]) if base and of == base]
-
-    def wait(self) -> None:
-        """Wait until all manifests are written."""
-        self._in_order.submit(int).result()
-
-    def close(self) -> None:
-        """Wait until all manifests are written, and end."""
-        self._in_order.shutdown()
-        self._disk.shutdown()
-        if self._failed:
-            raise self._failed[0]
-
-    def _insert(self, folder: Path, manifest: Manifest, written: Future[None]) -> None:
-        try:
-            written.result()
-            self._index.insert(manifest, states_of(folder, [*manifest.files, MANIFEST]))
-        except Exception as error:  # raised by `close`
-            self._failed.append(error)
-            if isinstance(error, NotOnDisk) and (folder / FINISHED).exists():
-                (folder / FINISHED).replace(folder / SET_ASIDE)
-        finally:
-            del self._added[0]
 
 
 def declare(store: Store, job: StoredJob, harmless: Harmless) -> None:

@@ -23,7 +23,7 @@ from shortloop.keys.file_state import plain_size, size_problem
 from shortloop.keys.hashing import canonical, digest, hash_file
 from shortloop.project.project import FINISHED
 from shortloop.stages.records import FAILED_UNITS, RECORD, ROWS
-from shortloop.store.manifest import MANIFEST, Manifest, StoredJob, read_manifest
+from shortloop.store.manifest import MANIFEST, Manifest, States, StoredJob, read_manifest
 
 CONTENT = re.compile(r"[0-9a-f]{64}( .+)?", re.DOTALL)  # with the name of the file, if it counts
 """What hashes of contents look like."""
@@ -101,8 +101,6 @@ NOTES = ("setup.json", "post.json", "method.tar.gz", ROWS, FAILED_UNITS)
 hash of what it read."""
 LOGS = "OUTPUT"  # what a job printed; it may still be written when the job is done
 VOLATILE = ("versions", "threads", "taken", "engine", "attempts", "objects")  # in a record: what no result is
-States = list[list[str | int]]
-"""For each file its name, and what changes when the file does; as of `states_of`."""
 
 
 def output_files(folder: Path) -> list[str]:

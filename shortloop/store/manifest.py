@@ -26,6 +26,8 @@ from shortloop.store.setup import json_object
 MANIFEST = "manifest.json"
 OTHER_FORMAT = "is kept in another format"
 Cost = dict[str, float]  # what a job took: a number by what it is of
+States = list[list[str | int]]
+"""For each file its name, and what changes when the file does; see `integrity.states_of`."""
 
 
 class NotOnDisk(OSError):
@@ -221,22 +223,25 @@ def is_outdated(folder: Path) -> bool:
 
 @dataclass(frozen=True)
 class StoredJob:
-    """An intact finished job."""
+    """A finished job, as its manifest and the index have it."""
 
     job: str
+    key: str
     path: Path
     content: str  # hash of the results
     seconds: float  # how long it took
     rejected: bool  # True if it rejected its input
-    files: tuple[str, ...] = ()
-    libraries: str = "{}"
-    partition: str | None = None  # None: all of the data
+    partition: str | None  # None: all of the data
+    libraries: str  # JSON: the libraries that it loaded, as they were installed
+    files: tuple[str, ...]
+    states: States = field(default_factory=list, compare=False)  # when its files were last known to be right
     harmless: str = ""  # why somebody declared that it may be used though its code or versions changed
 
     @classmethod
     def from_manifest(cls, folder: Path, manifest: Manifest) -> StoredJob:
-        what = manifest.content, manifest.seconds, manifest.rejected, (*manifest.files,)
-        return cls(manifest.job, folder, *what, manifest.parts.libraries_text, manifest.partition)
+        what = manifest.content, manifest.seconds, manifest.rejected, manifest.partition
+        libraries, files = manifest.parts.libraries_text, (*manifest.files,)
+        return cls(manifest.job, manifest.key, folder, *what, libraries, files)
 
     @property
     def has_tables(self) -> bool:

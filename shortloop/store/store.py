@@ -43,7 +43,7 @@ from shortloop.keys.installed import differing
 from shortloop.project.project import DELETED, FINISHED, SET_ASIDE, configuration, job_folders
 from shortloop.project.system_errors import if_writable
 from shortloop.store.crash_repair import tidy
-from shortloop.store.index import Index, Purpose, Row
+from shortloop.store.index import Index, Purpose
 from shortloop.store.integrity import Dependencies, damage, states_of
 from shortloop.store.manifest import (
     MANIFEST,
@@ -218,29 +218,21 @@ class Store:
                 self.slices.others[key] = self.slices.others[row.key]
         return None
 
-    def _check(self, row: Row) -> StoredJob | None:
-        folder = self.folder(row.job)
-        if folder is None:
-            return None
-        names = [str(state[0]) for state in row.states]
+    def _check(self, row: StoredJob) -> StoredJob | None:
         try:
-            is_unchanged = states_of(folder, names) == row.states != []
+            is_unchanged = states_of(row.path, row.files) == row.states != []
         except OSError:
             is_unchanged = False
-        if is_unchanged:
-            what = row.content, row.seconds, row.rejected, (*names,), row.libraries, row.partition
-            found: StoredJob | None = StoredJob(row.job, folder, *what)
-        else:
-            found = self._verified(folder, row)
-        if found is None or not self.slices.are_as_now(folder, row.key, names):
+        found = row if is_unchanged else self._verified(row)
+        if found is None or not self.slices.are_as_now(row.path, row.key, row.files):
             return None
-        if broken := self._dependencies.broken(folder, names):
+        if broken := self._dependencies.broken(row.path, row.files):
             self.damaged.setdefault(row.key, (row.job, f"{broken}, which it needs, is not what it was"))
             return None
         self._dependencies.note(found.job, found.content)
         return found
 
-    def _current(self, row: Row) -> StoredJob | None:
+    def _current(self, row: StoredJob) -> StoredJob | None:
         """Check a job if its libraries are as they were, except for changes declared harmless."""
         if not differing(row.libraries):
             return self._check(row)
@@ -249,8 +241,9 @@ class Store:
         found = self._check(row) if declared else None
         return found and replace(found, libraries=declared[0].libraries_text)
 
-    def _verified(self, folder: Path, row: Row) -> StoredJob | None:
+    def _verified(self, row: StoredJob) -> StoredJob | None:
         """Read a job whose files changed state, and use it if their content is as recorded."""
+        folder = row.path
         if not folder.is_dir():  # somebody deleted it, and may have meant to
             self.index.forget(row.job)
             self.damaged[row.key] = (row.job, "its folder is gone")
@@ -277,7 +270,7 @@ class Store:
         return None
 
 
-def _is_same_job(folder: Path, row: Row) -> bool:
+def _is_same_job(folder: Path, row: StoredJob) -> bool:
     """True if the index knows this folder, and not another one of the same name."""
     try:
         return states_of(folder, ["setup.json"])[0] in row.states

@@ -153,7 +153,8 @@ class Chain:
     def _whole(self, rests: Dependencies, job: str) -> StoredJob | None:
         if job in self.lost or rests.broken(self.folder / job, [DESCRIPTION]):
             return None
-        return StoredJob(job, self.folder / job, f"c{job.partition('-')[2]}", 0.0, False)
+        content = f"c{job.partition('-')[2]}"
+        return StoredJob(job, "", self.folder / job, content, 0.0, False, None, "{}", ())
 
 
 def test_a_long_chain_that_is_whole(project: Path) -> None:

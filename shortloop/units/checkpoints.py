@@ -217,23 +217,12 @@ class RowFiles:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._mine = f"rows.{os.urandom(8).hex()}"
-        self._process = 0
-        self._file = -1
 
     def keep(self, rows: Mapping[int, bytes]) -> None:
-        """Append rows of units in one write."""
-        if self._process != os.getpid():  # a fork has a file of its own
-            self._process = os.getpid()
-            name = f"{self._mine}.{self._process}.{os.urandom(8).hex()}"
-            self._file = os.open(self._folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        parts = (
-            part
-            for unit, row in rows.items()
-            for part in (HEAD.pack(unit, len(row), _hash(unit, len(row), row)), row)
-        )
-        data = memoryview(b"".join(parts))
-        while data:
-            data = data[os.write(self._file, data) :]
+        """Append rows of units."""
+        with (self._folder / f"{self._mine}.{os.getpid()}").open("ab") as stream:
+            for unit, row in rows.items():
+                stream.write(HEAD.pack(unit, len(row), _hash(unit, len(row), row)) + row)
 
     def read(self) -> dict[int, bytes]:
         """Rows of this process and its forks."""

@@ -299,7 +299,7 @@ def _with_rows(table: Table, names: Sequence[Plain], errors: Mapping[int, str]) 
     pandas = load(PANDAS)
     for column in frame.columns[1:]:
         kind = frame[column].dtype
-        if getattr(kind, "kind", "") in NULLABLE and hasattr(kind, "itemsize") and kind.isbuiltin == 1:
+        if getattr(kind, "isbuiltin", 0) == 1 and kind.kind in NULLABLE:  # of NumPy
             bits = "" if kind.kind == "b" else str(8 * kind.itemsize)
             frame[column] = frame[column].astype(f"{NULLABLE[kind.kind]}{bits}")
     frame[ERROR] = pandas.Series([None] * len(frame), dtype="string")

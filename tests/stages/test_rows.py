@@ -277,7 +277,9 @@ def test_tables_of_pandas_have_a_row_for_each(tmp_path: Any, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     frames = [
         frame(pd, unit).assign(
-            day=pd.Timestamp("2020-01-01"), kind=lambda rows: rows["kind"].astype("category")
+            day=pd.Timestamp("2020-01-01"),
+            kind=lambda rows: rows["kind"].astype("category"),
+            whole=lambda rows: rows["n"].astype("Int32"),
         )
         for unit in (7, 8)
     ]
@@ -290,6 +292,7 @@ def test_tables_of_pandas_have_a_row_for_each(tmp_path: Any, monkeypatch: pytest
     assert table.iloc[2].drop(["unit", "unit_error"]).isna().all()
     types = {name: str(kind) for name, kind in table.dtypes.items()}
     assert types["n"] == "Int64"
+    assert types["whole"] == "Int32"
     assert types["good"] == "boolean"
     assert types["kind"] == "category"
     assert types["day"].startswith("datetime64")

@@ -302,16 +302,13 @@ def _with_rows(table: Table, names: Sequence[Plain], errors: Mapping[int, str]) 
         if getattr(kind, "isbuiltin", 0) == 1 and kind.kind in NULLABLE:  # of NumPy
             bits = "" if kind.kind == "b" else str(8 * kind.itemsize)
             frame[column] = frame[column].astype(f"{NULLABLE[kind.kind]}{bits}")
-    frame[ERROR] = pandas.Series([None] * len(frame), dtype="string")
-    if not errors:
-        return cast("Table", frame)
-    rows = frame.iloc[:0].reindex(range(len(errors)))
+    whole = frame.reindex(range(len(frame) + len(errors)))  # with missing values at the end
     for column in frame.columns[1:]:
         if frame[column].dtype == object:
-            rows[column] = pandas.Series([None] * len(rows), dtype=object)
-    rows[UNIT] = pandas.Series(failed, dtype=frame[UNIT].dtype if len(frame) else None)
-    rows[ERROR] = pandas.Series([*errors.values()], dtype="string")
-    whole = pandas.concat([frame, rows], ignore_index=True)
+            whole[column] = pandas.Series([*frame[column], *[None] * len(errors)], dtype=object)
+    if errors:
+        whole[UNIT] = [*frame[UNIT], *failed]
+    whole[ERROR] = pandas.Series([*[None] * len(frame), *errors.values()], dtype="string")
     return cast("Table", whole.iloc[_order(whole[UNIT].tolist(), texts)].reset_index(drop=True))
 
 

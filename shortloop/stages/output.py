@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import io
-import itertools
 import sys
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import chdir
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -126,8 +125,7 @@ def write_output(
     facts, types, objects = _kept(finished.facts, kind)
     outs = stage.outputs()
     _save_arrays(finished, outs, types, kind)
-    drawn = [_figure_files(name, figure).items() for name, figure in finished.figures.items()]
-    whole = [*finished.files.items(), *itertools.chain.from_iterable(drawn)]
+    whole = [*finished.files.items(), *_figure_files(finished.figures)]
     whole += [(f"{name}{OBJECT}", each.data) for name, each in objects.items()]
     written = [*files, *(path for path, _ in whole), *(f"{name}.parquet" for name in finished.tables)]
     for path, count in Counter(written).items():
@@ -202,15 +200,14 @@ def _kept(
     return facts, types, objects
 
 
-def _figure_files(name: str, figure: Figure) -> dict[str, bytes]:
-    files = {}
-    for ending, metadata in FIGURES.items():
-        stream = io.BytesIO()
-        figure.savefig(stream, format=ending, dpi=DPI, metadata=metadata, bbox_inches="tight")
-        files[f"{name}.{ending}"] = stream.getvalue()
-    if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
-        pyplot.close(figure)
-    return files
+def _figure_files(figures: Mapping[str, Figure]) -> Iterator[tuple[str, bytes]]:
+    for name, figure in figures.items():
+        for ending, metadata in FIGURES.items():
+            stream = io.BytesIO()
+            figure.savefig(stream, format=ending, dpi=DPI, metadata=metadata, bbox_inches="tight")
+            yield f"{name}.{ending}", stream.getvalue()
+        if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
+            pyplot.close(figure)
 
 
 def indices_of(stage: Stage, unit: int, outs: Mapping[str, object]) -> Mapping[str, Index]:

@@ -54,8 +54,7 @@ class Checkpoint:
         with (self._folder / "done").open("a+b") as stream:
             stream.truncate(max(len(self.costs), 1))
             self._done = mmap.mmap(stream.fileno(), max(len(self.costs), 1))
-        self._row_files = RowFiles(self._folder)
-        self.rows_before = self._row_files.read_others
+        self._rows = f"rows.{os.urandom(8).hex()}."  # how its files of rows begin
         self._taken: dict[int, bytes] = {}
         if units is None:
             self._done[:] = bytes(len(self._done))
@@ -91,8 +90,10 @@ class Checkpoint:
         part.replace(file)
 
     def keep_rows(self, rows: Mapping[int, bytes]) -> None:
-        """Keep rows of units, each whole or not at all, and count these as done."""
-        self._row_files.keep(rows)
+        """Keep rows of units in a file of this process, each whole or not at all; count these as done."""
+        with (self._folder / f"{self._rows}{os.getpid()}").open("ab") as stream:
+            for unit, row in rows.items():
+                stream.write(HEAD.pack(unit, len(row), _hash(unit, len(row), row)) + row)
         for unit in rows:
             self._done[unit] = 1
 
@@ -103,8 +104,14 @@ class Checkpoint:
 
     def rows(self) -> list[bytes]:
         """Rows of all units in their order; all must be done."""
-        rows = {**self._taken, **self._row_files.read()}
+        mine = sorted(self._folder.glob(f"{self._rows}*"))
+        rows = self._taken | dict(pair for file in mine for pair in _rows_of(file))
         return [rows[unit] for unit in range(len(self.costs))]
+
+    def rows_before(self) -> dict[bytes, bytes]:
+        """Rows of earlier processes by their keys, as these may have numbered the units otherwise."""
+        others = {*self._folder.glob("rows.*")} - {*self._folder.glob(f"{self._rows}*")}
+        return {row[:SIZE]: row for file in sorted(others) for _, row in _rows_of(file)}
 
     def left(self) -> list[int]:
         return [unit for unit in range(len(self.costs)) if not self._done[unit]]
@@ -209,32 +216,6 @@ def _text(file: Path) -> str:
         return file.read_text(encoding="utf-8")
     except OSError:
         return ""
-
-
-class RowFiles:
-    """Append-only files of rows, one a process; numbers of units hold in this process and its forks alone."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._mine = f"rows.{os.urandom(8).hex()}"
-
-    def keep(self, rows: Mapping[int, bytes]) -> None:
-        """Append rows of units."""
-        with (self._folder / f"{self._mine}.{os.getpid()}").open("ab") as stream:
-            for unit, row in rows.items():
-                stream.write(HEAD.pack(unit, len(row), _hash(unit, len(row), row)) + row)
-
-    def read(self) -> dict[int, bytes]:
-        """Rows of this process and its forks."""
-        return dict(pair for file in self._files(mine=True) for pair in _rows_of(file))
-
-    def read_others(self) -> dict[bytes, bytes]:
-        """Rows of earlier processes, which may have numbered the units otherwise."""
-        return {row[:SIZE]: row for file in self._files(mine=False) for _, row in _rows_of(file)}
-
-    def _files(self, mine: bool) -> list[Path]:
-        files = sorted(self._folder.glob("rows.*"))
-        return [file for file in files if file.name.startswith(f"{self._mine}.") == mine]
 
 
 def _rows_of(file: Path) -> Iterator[tuple[int, bytes]]:

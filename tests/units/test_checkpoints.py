@@ -17,7 +17,7 @@ from source_tree import ROOT
 
 from shortloop.stages.content import SIZE
 from shortloop.store.crash_repair import CHECKPOINTS
-from shortloop.units.checkpoints import HEAD, Checkpoint, RowFiles, clear_checkpoint
+from shortloop.units.checkpoints import HEAD, Checkpoint, clear_checkpoint
 
 SETUP: dict[str, Any] = {
     "method": "train",
@@ -246,58 +246,70 @@ def key(name: str) -> bytes:
 FIRST = key("first") + b"1"
 
 
-def test_what_is_kept_is_read(tmp_path: Path) -> None:
-    rows = {3: key("three"), 0: key("none"), 7: key("seven") + os.urandom(100_000)}
-    files = RowFiles(tmp_path)
-    files.keep({unit: row for unit, row in rows.items() if unit != 7})
-    files.keep({7: rows[7]})
-    assert files.read() == rows
-    assert files.read_others() == {}
-    assert RowFiles(tmp_path / "none").read() == {}
+def row_keeper(folder: Path, monkeypatch: pytest.MonkeyPatch, units: int) -> Checkpoint:
+    """The checkpoint of a job in a folder, whose units give rows."""
+    monkeypatch.chdir(folder)
+    return Checkpoint([1.0] * units, units=None)
 
 
-def test_numbers_hold_for_nobody_else(tmp_path: Path) -> None:
+def two_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Keep two rows of a job that is cut off then; their file."""
+    found = row_keeper(job_folder(tmp_path, 7), monkeypatch, 2)
+    found.keep_rows({0: FIRST})
+    found.keep_rows({1: key("second")})
+    (file,) = tmp_path.glob(".checkpoints/*/rows.*")
+    return file
+
+
+def test_what_is_kept_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = {1: key("three"), 0: key("none"), 2: key("seven") + os.urandom(100_000)}
+    found = row_keeper(job_folder(tmp_path, 7), monkeypatch, 3)
+    found.keep_rows({unit: row for unit, row in rows.items() if unit != 2})
+    assert found.left() == [2]
+    found.keep_rows({2: rows[2]})
+    assert found.rows() == [rows[unit] for unit in range(3)]
+    assert found.rows_before() == {}
+
+
+def test_numbers_hold_for_nobody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever opens the stage again may find its units in another order."""
-    RowFiles(tmp_path).keep({3: key("three") + b"3"})
-    again = RowFiles(tmp_path)
-    again.keep({0: key("three") + b"3"})
-    again.keep({3: key("none") + b"0"})
-    assert again.read() == {0: key("three") + b"3", 3: key("none") + b"0"}
-    assert again.read_others() == {key("three"): key("three") + b"3"}
+    row_keeper(job_folder(tmp_path, 7), monkeypatch, 2).keep_rows({1: key("three") + b"3"})
+    again = row_keeper(job_folder(tmp_path, 8), monkeypatch, 2)
+    assert again.left() == [0, 1]
+    again.keep_rows({0: key("three") + b"3"})
+    again.keep_rows({1: key("none") + b"0"})
+    assert again.rows() == [key("three") + b"3", key("none") + b"0"]
+    assert again.rows_before() == {key("three"): key("three") + b"3"}
 
 
-def test_each_process_has_a_file_of_its_own(tmp_path: Path) -> None:
-    files = RowFiles(tmp_path)
-    files.keep({0: b"0"})
+def test_each_process_has_a_file_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = row_keeper(job_folder(tmp_path, 7), monkeypatch, 401)
+    found.keep_rows({0: b"0"})
     for number in (1, 2):
         child = os.fork()
         if not child:
             for unit in range(number, 400, 2):
-                files.keep({unit: f"{unit}".encode() * 50})
+                found.keep_rows({unit: f"{unit}".encode() * 50})
             os._exit(0)
     for _ in range(2):
         assert os.wait()[1] == 0
-    files.keep({400: b"400"})
-    assert files.read() == {**{unit: f"{unit}".encode() * 50 for unit in range(1, 400)}, 0: b"0", 400: b"400"}
-    assert len(list(tmp_path.iterdir())) == 3
+    found.keep_rows({400: b"400"})
+    assert found.rows() == [b"0", *(f"{unit}".encode() * 50 for unit in range(1, 400)), b"400"]
+    assert len([*tmp_path.glob(".checkpoints/*/rows.*")]) == 3
 
 
 @pytest.mark.parametrize("cut", [1, 4, HEAD.size, HEAD.size + 2])
-def test_a_row_that_was_cut_off_is_none(tmp_path: Path, cut: int) -> None:
-    files = RowFiles(tmp_path)
-    files.keep({1: FIRST})
-    files.keep({2: key("second")})
-    (file,) = tmp_path.iterdir()
+def test_a_row_that_was_cut_off_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: int) -> None:
+    file = two_rows(tmp_path, monkeypatch)
     os.truncate(file, file.stat().st_size - cut)
-    assert RowFiles(tmp_path).read_others() == {key("first"): FIRST}
+    again = row_keeper(job_folder(tmp_path, 8), monkeypatch, 2)
+    assert again.rows_before() == {key("first"): FIRST}
 
 
-def test_a_row_that_was_altered_is_none(tmp_path: Path) -> None:
-    files = RowFiles(tmp_path)
-    files.keep({1: FIRST})
-    files.keep({2: key("second")})
-    (file,) = tmp_path.iterdir()
+def test_a_row_that_was_altered_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = two_rows(tmp_path, monkeypatch)
+    again = row_keeper(job_folder(tmp_path, 8), monkeypatch, 2)
     whole = file.read_bytes()
     for at in range(HEAD.size + len(FIRST), len(whole)):
         file.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
-        assert RowFiles(tmp_path).read_others() == {key("first"): FIRST}, at
+        assert again.rows_before() == {key("first"): FIRST}, at

@@ -24,6 +24,7 @@ from shortloop.keys.hashing import canonical, digest, hash_file
 from shortloop.project.project import FINISHED
 from shortloop.stages.records import FAILED_UNITS, RECORD, ROWS
 from shortloop.store.manifest import MANIFEST, Manifest, States, StoredJob, read_manifest
+from shortloop.store.setup import json_object
 
 CONTENT = re.compile(r"[0-9a-f]{64}( .+)?", re.DOTALL)  # with the name of the file, if it counts
 """What hashes of contents look like."""
@@ -154,12 +155,9 @@ def content_of_job(
 
 def data_outside(folder: Path) -> list[tuple[str, str]]:
     """Names and contents of input files that hold arrays of a job; none if its record cannot be read."""
-    try:
-        arrays = json.loads((folder / RECORD).read_text(encoding="utf-8"))["arrays"].values()
-        outside = [each["outside"] for each in arrays if each.get("outside")]
-        return [(each["name"], each["content"]) for each in outside]
-    except (OSError, ValueError, KeyError):
-        return []
+    arrays: Any = json_object(folder / RECORD).get("arrays", {})
+    outside = [each["outside"] for each in arrays.values() if each.get("outside")]
+    return [(each["name"], each["content"]) for each in outside]
 
 
 def states_of(folder: Path, names: Sequence[str]) -> States:

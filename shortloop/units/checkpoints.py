@@ -15,7 +15,7 @@ import shutil
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from blake3 import blake3
 
@@ -25,6 +25,7 @@ from shortloop.stages.output import indices_of
 from shortloop.stages.records import EARLIER, FAILED_UNITS, RETRIED, reserve_space
 from shortloop.stages.results import open_result
 from shortloop.store.crash_repair import CHECKPOINTS
+from shortloop.store.setup import json_object
 from shortloop.units.queue import Units
 
 if TYPE_CHECKING:
@@ -163,19 +164,15 @@ def take_good_units(
     stage: Stage, job: Path, known: bytes | None, arrays: Mapping[str, np.ndarray], units: Checkpoint
 ) -> None:
     """Take over units that did not fail in a job of the same key, if it had the same units."""
-    try:
-        plain = json.loads((job / FAILED_UNITS).read_text(encoding="utf-8"))
-        failed, files = {unit for unit, _ in plain["tracebacks"]}, plain["files"]
-        if known is None or plain["known"] != known.hex():
-            return
-    except (OSError, ValueError, KeyError, TypeError):
+    noted: Any = json_object(job / FAILED_UNITS)
+    if known is None or noted.get("known") != known.hex():
         return
     before = open_result(job).arrays
-    for unit in {*units.left()} - failed:
+    for unit in {*units.left()} - {unit for unit, _ in noted["tracebacks"]}:
         for name, where in indices_of(stage, unit, arrays).items():
             arrays[name][where] = before[name][where]
         units.take(unit)
-    for name in files:
+    for name in noted["files"]:
         units.keep_file(name, (job / name).read_bytes())
 
 

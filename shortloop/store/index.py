@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -102,7 +102,7 @@ class Index:
 
         self._workdirs = workdirs
         self._names = {name: project_name(workdir) for name, workdir in workdirs.items()}
-        self._folders: dict[tuple[str, str], str] = {}
+        self.folder_of = cache(self._folder_of)  # asked for each of thousands of places
         self._files = {
             name: Database(hidden_folder(workdir) / f"{name}.sqlite", LAYOUT, partial(fill, name))
             for name, workdir in workdirs.items()
@@ -249,14 +249,10 @@ class Index:
         """Name of this project in the workdir of a job."""
         return self._names[job.rpartition("-")[0]]
 
-    def folder_of(self, workdir: str, project: str) -> str:
+    def _folder_of(self, workdir: str, project: str) -> str:
         """Folder of a project; empty for this one."""
-        known = self._folders.get((workdir, project))
-        if known is None:  # of each of thousands of places
-            mine = project in ("", self._names[workdir])
-            known = "" if mine else str(project_at(self._workdirs[workdir], project))
-            self._folders[workdir, project] = known
-        return known
+        mine = project in ("", self._names[workdir])
+        return "" if mine else str(project_at(self._workdirs[workdir], project))
 
     def _pipelines(self) -> Iterator[tuple[Purpose, str, bool]]:
         for workdir, file in self._files.items():

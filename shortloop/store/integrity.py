@@ -13,7 +13,7 @@ import json
 import os
 import pickle
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -287,9 +287,8 @@ class Dependencies:
         named = sorted(jobs_named(folder, names))
         return {job: "" if job == folder.name else self._content(job) or "" for job in named}
 
-    def broken(self, folder: Path, names: Iterable[str]) -> str:
+    def broken(self, folder: Path, names: Collection[str]) -> str:
         """The first job with datasets that another one needs, and whose content is not what it was."""
-        names = list(names)
         if names and not any(map(is_description, names)):
             return ""
         for job, content in self._named(folder).items():

@@ -98,11 +98,6 @@ class Checkpoint:
         for unit in rows:
             self._done[unit] = 1
 
-    def take_row(self, unit: int, row: bytes) -> None:
-        """Take over a row that is kept elsewhere, and count its unit as done."""
-        self._taken[unit] = row
-        self._done[unit] = 1
-
     def rows(self) -> list[bytes]:
         """Rows of all units in their order; all must be done."""
         mine = sorted(self._folder.glob(f"{self._rows}*"))
@@ -129,8 +124,9 @@ class Checkpoint:
             for unit in batch:
                 self._done[unit] = 1
 
-    def take(self, unit: int) -> None:
-        """Count a unit as done whose values are in the arrays, before handing out begins."""
+    def take(self, unit: int, row: bytes = b"") -> None:
+        """Count a unit as done, before handing out begins: its values are in the arrays, or in a row."""
+        self._taken[unit] = row
         self._done[unit] = 1
 
     def mark(self, unit: int, failed: bool = False) -> None:

@@ -149,7 +149,7 @@ def cut_off_and_resumed(task: Task, like: Path, above: Path, done: int, workers:
             units = Checkpoint(costs if number == 2 else list(range(len(costs))), units=found)
             arrays = lay_out(stage, task, units.create_array)
             if isinstance(stage, CollectingStage):
-                take_rows(stage, units.left(), units.take_row, units.rows_before())
+                take_rows(stage, units.left(), units.take, units.rows_before())
             units.start()
             if number == 1:
                 _work(stage, units, arrays, done)

@@ -335,13 +335,13 @@ def bare_result(folder: Path, where: Where) -> Result:
     return bare
 
 
-def upstream(result: Result) -> Iterator[Result]:
-    """Iterate over a job and all that it was made from."""
-    seen = {result.job}
-    waiting = [result]
+def upstream(*results: Result) -> Iterator[Result]:
+    """Iterate over jobs and all that they were made from."""
+    seen = {result.job for result in results}
+    waiting = [*results]
     while waiting:
         found = waiting.pop(0)
         yield found
         jobs = dict.fromkeys(job for _, job in found.sources() if job not in seen)
         seen.update(jobs)
-        waiting += [each for each in map(result.ancestor, jobs) if each is not None]
+        waiting += [each for each in map(found.ancestor, jobs) if each is not None]

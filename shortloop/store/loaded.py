@@ -22,7 +22,7 @@ from shortloop.project.project import (
 )
 from shortloop.project.system_errors import unreadable
 from shortloop.stages.records import FAILED_UNITS, RECORD, Record, axes_of
-from shortloop.stages.results import OtherFormat, Result, Where, bare_result, open_result, upstream
+from shortloop.stages.results import Result, Where, bare_result, open_result, upstream
 from shortloop.store.inputs import Located
 from shortloop.store.manifest import read_manifest
 from shortloop.store.setup import json_object
@@ -92,19 +92,15 @@ def here() -> Where:
 def open_job(folder: str | Path, trusted: bool = False) -> LoadedJob:
     """Load the job in a folder; see `load`."""
     path = Path(folder)
-    hint = f"`ax job {path.name}` shows what exax knows of it"
     try:
         os.stat(path / RECORD)
-        found = open_result(path, replace(here(), trusted=trusted))
-        return LoadedJob(found.job, found.path, found.record, found.where)
-    except OtherFormat:
-        raise
     except FileNotFoundError:
+        hint = f"`ax job {path.name}` shows what exax knows of it"
         raise InputError(_why_not(path), found=path.name, hint=hint) from None
-    except InputError:
-        raise InputError("the job's record is damaged", file=path / RECORD, hint=hint) from None
     except OSError as error:
         raise unreadable(error, "the job's record") from None
+    found = open_result(path, replace(here(), trusted=trusted))
+    return LoadedJob(found.job, found.path, found.record, found.where)
 
 
 def _why_not(folder: Path) -> str:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from shortloop.base.plain import Plain
-from shortloop.keys.file_state import plain_size, size_problem
+from shortloop.keys.file_state import file_state, plain_size, size_problem
 from shortloop.keys.hashing import canonical, digest, hash_file
 from shortloop.project.project import FINISHED
 from shortloop.stages.records import FAILED_UNITS, RECORD, ROWS
@@ -163,8 +163,7 @@ def data_outside(folder: Path) -> list[tuple[str, str]]:
 def states_of(folder: Path, names: Sequence[str]) -> States:
     """Stat files: the state changes if a file is edited, truncated, replaced or touched."""
     above = f"{folder}/"
-    found = [(name, os.stat(above + name)) for name in names]
-    return [[name, at.st_dev, at.st_ino, at.st_size, at.st_mtime_ns, at.st_ctime_ns] for name, at in found]
+    return [[name, *file_state(above + name)[0]] for name in names]
 
 
 TIMES = ("date", "datetime", "time", "timedelta", "timezone")

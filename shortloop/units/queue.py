@@ -108,13 +108,13 @@ class Batches(Generic[Unit]):
             batch: list[Unit] = []
             most = self._most()
             taken = 0.0
-            while self._waiting and (not batch or taken + self._expected(self._waiting[-1]) <= most):
-                if batch and (self._lost[batch[-1]] or self._lost[self._waiting[-1]]):
+            while self._waiting:
+                unit = self._waiting[-1]
+                taken += self._expected(self._costs[unit])
+                if batch and (taken > most or self._lost[batch[-1]] or self._lost[unit]):
                     break
-                unit = self._waiting.pop()
-                taken += self._expected(unit)
                 self._cost_waiting -= self._costs[unit]
-                batch.append(unit)
+                batch.append(self._waiting.pop())
             return batch
 
     def done(self, units: Sequence[Unit], seconds: float) -> None:
@@ -137,20 +137,12 @@ class Batches(Generic[Unit]):
 
     def _most(self) -> float:
         """Seconds that the next batch may take."""
-        rest = self._cost_waiting * self._rate() + len(self._waiting) * self._each()
+        rest = self._expected(self._cost_waiting, len(self._waiting))
         most = min(max(WORKER_MOMENT, 2 * self._least), rest / (WORKER_TAIL * self._workers))
         return max(most, self._least) * (1 + 1e-9)  # a sum of what is left may be rounded up
 
-    def _expected(self, unit: Unit) -> float:
-        """Expected seconds of a unit; infinite before one was computed."""
-        if not self._units_done:
-            return float("inf")
-        return self._costs[unit] * self._rate() + self._each()
-
-    def _rate(self) -> float:
-        """Seconds per cost."""
-        return self._seconds / self._cost_done if self._cost_done else 0.0
-
-    def _each(self) -> float:
-        """Seconds per unit, if all of them cost nothing."""
-        return self._seconds / self._units_done if self._units_done and not self._cost_done else 0.0
+    def _expected(self, cost: float, units: int = 1) -> float:
+        """Expected seconds of units, by cost, or by number if all cost nothing; infinite at first."""
+        if self._cost_done:
+            return cost * (self._seconds / self._cost_done)
+        return units * (self._seconds / self._units_done) if self._units_done else float("inf")

@@ -150,10 +150,9 @@ class Checkpoint:
 
 def clear_checkpoint(job: Path) -> None:
     """Delete the checkpoint of a finished job, which has links of its own to all files in it."""
-    above = job.parent / CHECKPOINTS
-    for folder in above.iterdir() if above.is_dir() else ():
-        if _text(folder / "job") == job.name:
-            shutil.rmtree(folder, ignore_errors=True)
+    for note in job.parent.glob(f"{CHECKPOINTS}/*/job"):
+        if _text(note) == job.name:
+            shutil.rmtree(note.parent, ignore_errors=True)
 
 
 def take_good_units(

@@ -107,8 +107,7 @@ class Store:
             current = [row for row in rows if not differing(row.libraries)]
             if len(current) < len(rows):
                 self.outdated.add(key)
-            found = next((job for row in current if (job := self._check(row)) is not None), None)
-            found = found or self._declared(key)
+            found = next(filter(None, map(self._check, current)), None) or self._declared(key)
             if found is not None:
                 self._whole[key] = found
         return self._whole.get(key)

@@ -13,7 +13,7 @@ import json
 import os
 import pickle
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,8 @@ from typing import Any
 from shortloop.base.plain import Plain
 from shortloop.keys.file_state import file_state, plain_size, size_problem
 from shortloop.keys.hashing import canonical, digest, hash_file
-from shortloop.project.project import FINISHED
 from shortloop.stages.records import FAILED_UNITS, RECORD, ROWS
-from shortloop.store.manifest import MANIFEST, Manifest, States, StoredJob, read_manifest
+from shortloop.store.manifest import MANIFEST, Manifest, States
 from shortloop.store.setup import json_object
 
 CONTENT = re.compile(r"[0-9a-f]{64}( .+)?", re.DOTALL)  # with the name of the file, if it counts
@@ -266,58 +265,3 @@ def _plain(value: Any) -> Plain:
     if type(value).__module__ == "datetime":
         return [type(value).__name__, repr(value)]
     raise TypeError(type(value))
-
-
-class Dependencies:
-    """Content of jobs that hold datasets of other jobs; None for damaged ones."""
-
-    def __init__(
-        self, folder: Callable[[str], Path | None], whole: Callable[[str], StoredJob | None]
-    ) -> None:
-        self._folder, self._whole = folder, whole
-        self._contents: dict[str, str | None] = {}
-
-    def note(self, job: str, content: str) -> None:
-        """Record that a job is intact."""
-        self._contents[job] = content
-
-    def of(self, folder: Path, names: Iterable[str]) -> dict[str, str]:
-        """Content of the jobs whose datasets a job needs, for its manifest; of itself none."""
-        named = sorted(jobs_named(folder, names))
-        return {job: "" if job == folder.name else self._content(job) or "" for job in named}
-
-    def broken(self, folder: Path, names: Collection[str]) -> str:
-        """The first job with datasets that another one needs, and whose content is not what it was."""
-        if names and not any(map(is_description, names)):
-            return ""
-        for job, content in self._named(folder).items():
-            if job != folder.name and (not content or self._content(job) != content):
-                return job
-        return ""
-
-    def _named(self, folder: Path | None) -> dict[str, str]:
-        manifest = None if folder is None else read_manifest(folder)
-        return {} if manifest is None else manifest.rests_on
-
-    def _content(self, job: str) -> str | None:
-        above: dict[str, None] = {}  # a chain may be longer than Python lets functions call themselves
-        waiting = [job]
-        while waiting:
-            each = waiting.pop()
-            if each not in above and each not in self._contents:
-                above[each] = None
-                waiting += self._named(self._folder(each))
-        for each in reversed(above):
-            if each not in self._contents:
-                self._contents[each] = self._content_now(each)
-        return self._contents[job]
-
-    def _content_now(self, job: str) -> str | None:
-        found = self._whole(job)
-        if found is not None:
-            return found.content
-        folder = self._folder(job)
-        if folder is None or not (folder / FINISHED).is_file() or (folder / MANIFEST).exists():
-            return None
-        files = hash_outputs(folder, output_files(folder))  # one that another job had exax build
-        return content_of_job(folder, files, self.of(folder, files))[0]

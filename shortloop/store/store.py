@@ -34,7 +34,7 @@ not recorded: its manifest is not on disk  left; run ends          the next run 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -44,7 +44,15 @@ from shortloop.project.project import DELETED, FINISHED, SET_ASIDE, configuratio
 from shortloop.project.system_errors import if_writable
 from shortloop.store.crash_repair import tidy
 from shortloop.store.index import Index, Purpose
-from shortloop.store.integrity import Dependencies, damage, states_of
+from shortloop.store.integrity import (
+    content_of_job,
+    damage,
+    hash_outputs,
+    is_description,
+    jobs_named,
+    output_files,
+    states_of,
+)
 from shortloop.store.manifest import (
     MANIFEST,
     Harmless,
@@ -69,7 +77,7 @@ class Store:
         self.damaged: dict[str, tuple[str, str]] = {}  # by key: a job that was set aside, and its problem
         self.outdated: set[str] = set()  # keys of jobs whose libraries are installed differently now
         self.slices = Slices(slices)
-        self._dependencies = Dependencies(self.folder, self.by_id)
+        self._contents: dict[str, str | None] = {}  # of jobs with datasets that others need; None: damaged
         self._whole: dict[str, StoredJob] = {}
         self.index = Index(self._workdirs, self._manifests)
         self._added: list[tuple[str, StoredJob]] = []  # bases and jobs that the index does not know yet
@@ -138,7 +146,7 @@ class Store:
         written = self._disk.submit(write_manifest, folder, manifest)
         self._in_order.submit(self._insert, folder, manifest, written)
         self._whole[manifest.key] = found
-        self._dependencies.note(found.job, found.content)
+        self._contents[found.job] = found.content
         return found
 
     def written(self) -> None:
@@ -153,15 +161,25 @@ class Store:
         return found
 
     def rests_on(self, folder: Path, names: Iterable[str]) -> dict[str, str]:
-        """Content of the jobs whose datasets a job needs, for its manifest."""
-        return self._dependencies.of(folder, names)
+        """Content of the jobs whose datasets a job needs, for its manifest; of itself none."""
+        named = sorted(jobs_named(folder, names))
+        return {job: "" if job == folder.name else self._content(job) or "" for job in named}
+
+    def broken(self, folder: Path, names: Collection[str]) -> str:
+        """The first job with datasets that another one needs, and whose content is not what it was."""
+        if names and not any(map(is_description, names)):
+            return ""
+        for job, content in self._named(folder.name).items():
+            if job != folder.name and (not content or self._content(job) != content):
+                return job
+        return ""
 
     def whole(self, folder: Path) -> Manifest | None:
         """Read the manifest of a job, if the job is intact."""
         manifest = read_manifest(folder)
         if manifest is None or not (folder / FINISHED).is_file() or is_outdated(folder):
             return None
-        is_broken = self._dependencies.broken(folder, manifest.files) or damage(folder, manifest) is not None
+        is_broken = self.broken(folder, manifest.files) or damage(folder, manifest) is not None
         return None if is_broken else manifest
 
     def folder(self, job: str) -> Path | None:
@@ -225,11 +243,38 @@ class Store:
         found = row if is_unchanged else self._verified(row)
         if found is None or not self.slices.are_as_now(row.path, row.key, row.files):
             return None
-        if broken := self._dependencies.broken(row.path, row.files):
+        if broken := self.broken(row.path, row.files):
             self.damaged.setdefault(row.key, (row.job, f"{broken}, which it needs, is not what it was"))
             return None
-        self._dependencies.note(found.job, found.content)
+        self._contents[found.job] = found.content
         return found
+
+    def _named(self, job: str) -> dict[str, str]:
+        manifest = self.manifest_of(job)
+        return {} if manifest is None else manifest.rests_on
+
+    def _content(self, job: str) -> str | None:
+        above: dict[str, None] = {}  # a chain may be longer than Python lets functions call themselves
+        waiting = [job]
+        while waiting:
+            each = waiting.pop()
+            if each not in above and each not in self._contents:
+                above[each] = None
+                waiting += self._named(each)
+        for each in reversed(above):
+            if each not in self._contents:
+                self._contents[each] = self._content_now(each)
+        return self._contents[job]
+
+    def _content_now(self, job: str) -> str | None:
+        found = self.by_id(job)
+        if found is not None:
+            return found.content
+        folder = self.folder(job)
+        if folder is None or not (folder / FINISHED).is_file() or (folder / MANIFEST).exists():
+            return None
+        files = hash_outputs(folder, output_files(folder))  # one that another job had exax build
+        return content_of_job(folder, files, self.rests_on(folder, files))[0]
 
     def _current(self, row: StoredJob) -> StoredJob | None:
         """Check a job if its libraries are as they were, except for changes declared harmless."""

@@ -53,7 +53,6 @@ MACHINERY = (
 BETWEEN = {"genericpath", "os", "pathlib", "posixpath", "tokenize", "zipfile", "zipfile._path"}
 RESOLVING = {"_joinrealpath", "realpath", "resolve"}
 
-_stat = os.stat
 _rules: _Rules | None = None
 _refused: list[TransientError] = []
 _is_hooked = False
@@ -159,7 +158,7 @@ class _Rules:
                 return False
             if how == CHANGES:
                 return True
-            return not _above(name, self._whole) and (how == LISTS or not _exists(name))
+            return not _above(name, self._whole) and (how == LISTS or not os.access(name, os.F_OK))
         top = "" if _above(name, self._others) else _above(name, self._absent)
         return bool(top) and not _is_hidden(name, top)
 
@@ -176,14 +175,6 @@ def _is_hidden(name: str, top: str) -> bool:
     """True for hidden files and caches, on which no results depend."""
     rest = f"{name[len(top) - 1 :]}/"
     return "/." in rest or "/__pycache__/" in rest
-
-
-def _exists(name: str) -> bool:
-    try:
-        _stat(name)
-    except (OSError, ValueError):
-        return False
-    return True
 
 
 def _hook(event: str, arguments: tuple[Any, ...]) -> None:

@@ -66,6 +66,7 @@ from shortloop.store.manifest import (
 )
 from shortloop.store.setup import Slices, slices_configured
 
+SETUP = "setup.json"
 WRITERS = 4  # jobs that are put on disk at a time: the system writes together what waits at the same time
 
 
@@ -300,8 +301,8 @@ class Store:
             self.index.insert(manifest, [])
             return None
         unrecorded = manifest is None and not (folder / MANIFEST).exists()
-        if unrecorded and not _is_same_job(folder, row):  # so it was, and the new job is not recorded yet
-            self.index.forget(row.job)
+        if unrecorded and (folder / SETUP).exists() and states_of(folder, [SETUP])[0] not in row.states:
+            self.index.forget(row.job)  # so it was, and the new job is not recorded yet
             return None
         what = manifest_problem(folder) if manifest is None else damage(folder, manifest)
         if (manifest is None or what is None) and is_outdated(folder):
@@ -312,14 +313,6 @@ class Store:
         with if_writable():
             self.set_aside(folder, row.key, str(what))
         return None
-
-
-def _is_same_job(folder: Path, row: StoredJob) -> bool:
-    """True if the index knows this folder, and not another one of the same name."""
-    try:
-        return states_of(folder, ["setup.json"])[0] in row.states
-    except OSError:
-        return True
 
 
 def declare(store: Store, job: StoredJob, harmless: Harmless) -> None:

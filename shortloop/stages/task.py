@@ -135,10 +135,8 @@ def _validated(adapter: TypeAdapter[object], value: Plain, files: Mapping[str, P
     """Validate a value as it is, or as JSON has it: a set as a list, a date as a text, but no "1" as 1."""
     from pydantic import ValidationError
 
-    try:
+    with suppress(ValidationError):
         return adapter.validate_python(value, strict=True, context=files)
-    except ValidationError:
-        pass
     try:
         return adapter.validate_json(json.dumps(value), strict=True, context=files)
     except ValidationError:

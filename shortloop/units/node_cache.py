@@ -131,7 +131,7 @@ class NodeCache:
     def _is_whole(self, content: str, size: int) -> bool:
         """True if a content is complete; it is hashed unless it was marked since the machine started."""
         place = self._place(content)
-        try:
+        with contextlib.suppress(FileNotFoundError):
             if _is_known(place, size):
                 _touch(place)
                 return True
@@ -142,8 +142,6 @@ class NodeCache:
             with self._locked():
                 if place.stat().st_ino == found.st_ino:
                     place.unlink()
-        except FileNotFoundError:
-            pass
         return False
 
     def _is_of(self, folder: Path, files: Files) -> bool:

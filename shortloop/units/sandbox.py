@@ -13,13 +13,13 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from shortloop.base.errors import TransientError
 from shortloop.keys.own_code import PACKAGE, ROOT
-from shortloop.project.project import configuration
 from shortloop.stages.results import Where
 from shortloop.store.loaded import here
 from shortloop.units.messages import JobWork, Mirrored
@@ -87,8 +87,7 @@ def where_of(work: JobWork) -> Where:
     mirrored = work.get("mirrored")
     if mirrored is None:
         return here()
-    workdirs = {name: Path(folder) for name, folder in configuration().workdirs.items()}
-    return Where({content: Path(place) for content, place in mirrored["inputs"].items()}, workdirs)
+    return replace(here(), files={content: Path(place) for content, place in mirrored["inputs"].items()})
 
 
 def translated(notes: bytes, mirrored: Mirrored | None) -> bytes:

@@ -39,8 +39,7 @@ def damage(folder: Path, manifest: Manifest) -> str | None:
     for name, (size, _) in manifest.files.items():
         if name not in present:
             return f"{name} is missing"
-        what = size_problem(folder / name, size)
-        if what is not None:
+        if what := size_problem(folder / name, size):
             return f"{name} {what}"
     try:
         files = hash_outputs(folder, sorted(manifest.files))

@@ -76,11 +76,9 @@ def open_shared(task: Task, work: JobWork, folder: Path) -> Stage:
 
 def _state_of_libraries() -> dict[str, str]:
     found = {}
-    for name, state in STATES.items():
-        module = sys.modules.get(name)
-        if module is not None:
-            with contextlib.suppress(Exception):  # of a version that has it not
-                found[name] = repr(state(module))
+    for name in STATES.keys() & sys.modules.keys():
+        with contextlib.suppress(Exception):  # of a version that has it not
+            found[name] = repr(STATES[name](sys.modules[name]))
     return found
 
 

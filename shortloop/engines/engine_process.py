@@ -53,7 +53,7 @@ class _Host:
         engine = self._engine.result()
         workers = engine.workers(asked)
         _say(job, engine=engine.described(), workers=workers)
-        batches = Batches(costs, [*costs], workers, engine.message)
+        batches = Batches(costs, workers, engine.message)
 
         def needs() -> Needs:
             _say(job, needs=True)

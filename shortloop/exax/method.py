@@ -150,7 +150,7 @@ class _Work:
             self.arrays = lay_out(stage, self.task, self.units.create_array)
             if isinstance(stage, CollectingStage):
                 given = self.units.rows_before(), self.earlier, self.retried
-                self.taken = take_rows(stage, self.units.left(), self.units.take_row, *given)
+                self.taken = take_rows(stage, self.units.left(), self.units.take, *given)
             elif self.retried:
                 take_good_units(stage, self.retried, self.known, self.arrays, self.units)
             self.at_once = len(self.units.left()) <= 1 or stage.is_small()

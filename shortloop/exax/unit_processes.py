@@ -137,7 +137,7 @@ def computed_in_processes(
     count: int,
     lost: Callable[[bytes, str], Mapping[str, object] | bytes | None],
 ) -> Iterator[bytes]:
-    batches = Batches(costs, [*costs], count)
+    batches = Batches(costs, count)
     sent = pickle.dumps(work)
     busy: dict[Connection, list[bytes]] = {}
     numbers: dict[Connection, int] = {}

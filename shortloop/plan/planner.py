@@ -15,7 +15,7 @@ from shortloop.project.project import project_directory
 from shortloop.stages.inputs import File
 from shortloop.store.index import Place
 from shortloop.store.inputs import known_content, register
-from shortloop.store.manifest import Manifest, StoredJob, modules_of_objects
+from shortloop.store.manifest import Manifest, StoredJob
 from shortloop.store.store import Store
 
 
@@ -104,13 +104,14 @@ class Lookup:
         before = self.before(wanted)
         perhaps = reason_to_wait(parts, before, wanted.sources) or self._may_be_there(wanted, parts)
         folder = None if before is None else self.store.folder(before.job)
+        like = None if before is None or folder is None else StoredJob.from_manifest(folder, before)
         return Built(
             "",
             wanted.stage,
             wanted.partition,
-            seconds=0.0 if before is None else float(before.cost.get("seconds", 0)),
-            has_tables=before is not None and before.has_tables,
-            modules=() if before is None or folder is None else modules_of_objects(folder, before.files),
+            seconds=0.0 if like is None else like.seconds,
+            has_tables=like is not None and like.has_tables,
+            modules=() if like is None else like.modules,
             plan=PERHAPS if perhaps else BUILD,
             reason=perhaps or self.reason(wanted, parts),
             variant=wanted.variant,

@@ -138,7 +138,7 @@ def make(
     if not evidence.changed and not evidence.unseen and not evidence.imported:
         if evidence.opened:
             print(one_line(evidence.warning(folder.name, order.wanted.stage)), flush=True)
-        cost = meter.cost(folder, _seconds(folder), cores_of_jobs(store.slices.now))
+        cost = meter.cost(folder, _seconds(folder), cores_of_jobs(store.slices.now()))
         manifest = _manifest(store, order, folder, cost, evidence)
         if order.retried is not None and manifest.content == order.retried.content:  # it failed alike
             _discard(folder)

@@ -15,7 +15,7 @@ import os
 import pickle
 import struct
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -103,7 +103,7 @@ class Hasher:
             self.put("path", os.fsencode(os.path.relpath(named[0].path, text)))
         else:
             self.put("str", text.encode(errors="surrogatepass"))
-        self._add_named(named)
+        self._add_files(named)
 
     def add_path(self, path: PurePath) -> None:
         """Add a path, and the content of files that it names."""
@@ -205,21 +205,17 @@ class Hasher:
         else:
             self.add(list(column.array))
 
-    def _add_named(self, named: list[File] | None) -> None:
-        if named is None:
-            self.is_open = True
-        else:
-            self._add_files(named)
-
-    def _add_files(self, files: Iterable[File]) -> None:
-        for each in files:
+    def _add_files(self, files: list[File] | None) -> None:
+        """Add the content of files; None: it may be that of any."""
+        self.is_open |= files is None
+        for each in files or ():
             self.put("file", each.option.encode(errors="surrogatepass"))
             self.given.in_keys.add(each.path)
 
     def _check_texts(self, values: Any) -> None:
         """Add the content of files that texts name, within a value that was added already."""
         if isinstance(values, str):
-            self._add_named(self.given.named_by(values, self.has_words))
+            self._add_files(self.given.named_by(values, self.has_words))
         elif isinstance(values, dict | list | tuple):
             for each in values.values() if isinstance(values, dict) else values:
                 self._check_texts(each)

@@ -241,9 +241,10 @@ def with_failed(
     names: Sequence[Plain],
     arrays: Mapping[str, Values],
     tables: Mapping[str, Table],
+    objects: Mapping[str, Pickled],
     errors: Mapping[int, str],
-) -> tuple[dict[str, Values], dict[str, Table]]:
-    """Put missing values, or a row with its error, for each failed unit; types never vary."""
+) -> tuple[dict[str, Values], dict[str, Table], dict[str, Pickled]]:
+    """Put missing values, a row with its error, or no object for each failed unit; types never vary."""
     taken = [f"{name} of each unit" for name in (*arrays, *tables) if name == ERROR]
     taken += [f"table {name}" for name, table in tables.items() if ERROR in table.columns]
     if taken:
@@ -256,19 +257,14 @@ def with_failed(
     return (
         {name: _whole(name, each, len(names), errors) for name, each in arrays.items()},
         {name: _with_rows(each, names, errors) for name, each in tables.items()},
+        {name: _with_none(each, len(names), errors) for name, each in objects.items()},
     )
 
 
-def objects_with_failed(
-    objects: Mapping[str, Pickled], units: int, errors: Mapping[int, str]
-) -> dict[str, Pickled]:
-    """Objects of the other units, with none for those that failed."""
-    found: dict[str, Pickled] = {}
-    for name, each in objects.items():
-        sizes = iter(each.described["units"])
-        spread = [0 if unit in errors else next(sizes) for unit in range(units)]
-        found[name] = Pickled(each.data, {**each.described, "units": spread})
-    return found
+def _with_none(given: Pickled, units: int, errors: Mapping[int, str]) -> Pickled:
+    sizes = iter(given.described["units"])
+    spread = [0 if unit in errors else next(sizes) for unit in range(units)]
+    return Pickled(given.data, {**given.described, "units": spread})
 
 
 def _whole(name: str, given: Values, units: int, errors: Mapping[int, str]) -> Values:
@@ -303,19 +299,16 @@ def _with_rows(table: Table, names: Sequence[Plain], errors: Mapping[int, str]) 
     pandas = load(PANDAS)
     for column in frame.columns[1:]:
         kind = frame[column].dtype
-        if getattr(kind, "kind", "") in NULLABLE and hasattr(kind, "itemsize") and kind.isbuiltin == 1:
+        if getattr(kind, "isbuiltin", 0) == 1 and kind.kind in NULLABLE:  # of NumPy
             bits = "" if kind.kind == "b" else str(8 * kind.itemsize)
             frame[column] = frame[column].astype(f"{NULLABLE[kind.kind]}{bits}")
-    frame[ERROR] = pandas.Series([None] * len(frame), dtype="string")
-    if not errors:
-        return cast("Table", frame)
-    rows = frame.iloc[:0].reindex(range(len(errors)))
+    whole = frame.reindex(range(len(frame) + len(errors)))  # with missing values at the end
     for column in frame.columns[1:]:
         if frame[column].dtype == object:
-            rows[column] = pandas.Series([None] * len(rows), dtype=object)
-    rows[UNIT] = pandas.Series(failed, dtype=frame[UNIT].dtype if len(frame) else None)
-    rows[ERROR] = pandas.Series([*errors.values()], dtype="string")
-    whole = pandas.concat([frame, rows], ignore_index=True)
+            whole[column] = pandas.Series([*frame[column], *[None] * len(errors)], dtype=object)
+    if errors:
+        whole[UNIT] = [*frame[UNIT], *failed]
+    whole[ERROR] = pandas.Series([*[None] * len(frame), *errors.values()], dtype="string")
     return cast("Table", whole.iloc[_order(whole[UNIT].tolist(), texts)].reset_index(drop=True))
 
 

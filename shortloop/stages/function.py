@@ -17,7 +17,7 @@ from shortloop.base.errors import InputError
 from shortloop.base.plain import Plain
 from shortloop.stages.content import content_of
 from shortloop.stages.exact_values import array_or_none
-from shortloop.stages.failures import objects_with_failed, with_failed
+from shortloop.stages.failures import with_failed
 from shortloop.stages.lazy_results import KeptFrames
 from shortloop.stages.needs import KEEP, needs_of
 from shortloop.stages.records import check_array_name, check_file_name
@@ -184,10 +184,10 @@ class UnitsStage(CollectingStage, FunctionStage):
         """Combine results of units: arrays, their first axis the units, whose names are a fact."""
         good = [unit for unit in range(len(self._names)) if unit not in out.errors]
         names, rows = [self._names[unit] for unit in good], [unpack(out.rows[unit]) for unit in good]
-        arrays, tables, objects = stacked(names, rows, type(self).__name__)
+        found = stacked(names, rows, type(self).__name__)
         if needs_of(type(self)).on_error == KEEP:
-            arrays, tables = with_failed(self._names, arrays, tables, out.errors)
-            objects = objects_with_failed(objects, len(self._names), out.errors)
+            found = with_failed(self._names, *found, out.errors)
+        arrays, tables, objects = found
         along = {"units": "units"} if arrays else {}
         return Finished({"units": self._names, **objects}, arrays, tables=tables, coordinates=along)
 

@@ -147,16 +147,16 @@ class _KeptFrame(NamedTuple):
 def _kept_frame(frame: Any, library: str) -> _KeptFrame:
     if library == POLARS:
         return _KeptFrame(frame.clone, frame.estimated_size(), [])
-    buffers: list[pickle.PickleBuffer] = []
     copies_on_write = int(load(PANDAS).__version__.partition(".")[0]) >= 3
-    data = pickle.dumps(frame, protocol=5, buffer_callback=buffers.append if copies_on_write else None)
-    shared = [memoryview(each).toreadonly() for each in buffers]
-    size = len(data) + sum(each.nbytes for each in shared)
-    again = partial(pickle.loads, data, buffers=shared)
     levels = [frame.index.get_level_values(level).dtype for level in range(frame.index.nlevels)]
     if not copies_on_write or not all(map(_can_be_read_only, [*frame.dtypes, *levels])):
-        return _KeptFrame(again, size, [])  # objects of its own for each unit, which takes longer
-    made = again()
+        data = pickle.dumps(frame, protocol=5)
+        return _KeptFrame(partial(pickle.loads, data), len(data), [])  # takes longer: each unit has its own
+    buffers: list[pickle.PickleBuffer] = []
+    data = pickle.dumps(frame, protocol=5, buffer_callback=buffers.append)
+    shared = [memoryview(each).toreadonly() for each in buffers]
+    made = pickle.loads(data, buffers=shared)
+    size = len(data) + sum(each.nbytes for each in shared)
     return _KeptFrame(partial(made.copy, deep=False), size, _replaceable_parts(made))
 
 

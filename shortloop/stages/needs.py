@@ -19,11 +19,12 @@ STOP, KEEP = "stop", "keep"
 NOT_IN_KEY = ("cores", "memory", "retries", "timeout")
 AMOUNT = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([A-Za-z]+)\s*")
 DURATIONS = ((86400, "d day"), (3600, "h hour"), (60, "min minute"), (1, "s sec second"))
-SECONDS = {name: seconds for seconds, names in DURATIONS for name in names.split()}
+SECONDS = {name + s: seconds for seconds, names in DURATIONS for name in names.split() for s in ("", "s")}
 BYTES = {
     **{f"{prefix}B": 1000**power for power, prefix in enumerate(("", "k", "M", "G", "T"))},
     **{f"{prefix}iB": 1024**power for power, prefix in enumerate(("K", "M", "G", "T"), 1)},
 }
+UNITS = {"memory": BYTES, "timeout": SECONDS}
 
 
 @dataclass(frozen=True)
@@ -89,30 +90,24 @@ def needs_of(stage: type) -> Needs:
     return found
 
 
-def seconds_of(text: str) -> float | None:
-    """Seconds of a duration such as ``"5 min"``; None if it is none."""
+def amount_of(name: str, text: str) -> float | None:
+    """Bytes of a memory such as ``"30 GB"``, or seconds of a timeout such as ``"5 min"``; None if none."""
     found = AMOUNT.fullmatch(text)
-    size = found and (SECONDS.get(found[2]) or SECONDS.get(found[2].removesuffix("s")))
+    size = found and UNITS[name].get(found[2])
     return float(found[1]) * size if found and size else None
-
-
-def bytes_of(text: str) -> int | None:
-    """Bytes of a size such as ``"30 GB"``; None if it is none."""
-    found = AMOUNT.fullmatch(text)
-    size = found and BYTES.get(found[2])
-    return round(float(found[1]) * size) if found and size else None
 
 
 def _checked(kind: type, name: str, value: Any) -> Any:
     size: Any = value
-    if isinstance(value, str) and name in ("memory", "timeout"):
-        size = bytes_of(value) if name == "memory" else seconds_of(value)
+    is_text = isinstance(value, str) and name in UNITS
+    if is_text:
+        size = amount_of(name, value)
     is_finite = type(size) in (int, float) and 0 <= size < math.inf
     is_count = is_finite and type(size) is int
     fits, expected = {
         "cores": (is_count and size >= 1, "a whole number, 1 at least"),
         "retries": (is_count, "a whole number, 0 at least"),
-        "memory": (is_finite and size == int(size), 'a number of bytes, or e.g. "30 GB"'),
+        "memory": (is_finite and (is_text or size == int(size)), 'a number of bytes, or e.g. "30 GB"'),
         "timeout": (
             value is None or (is_finite and size > 0),
             'seconds, more than 0, or e.g. "90 s", "5 min", "2 h"; None for no limit',
@@ -122,7 +117,7 @@ def _checked(kind: type, name: str, value: Any) -> Any:
     if not fits:
         raise _refused(kind, name, found=repr(value), expected=expected)
     if name == "memory":
-        return int(size)
+        return round(size)
     return float(size) if name == "timeout" and size is not None else size
 
 

@@ -39,10 +39,25 @@ REMEDIES: tuple[tuple[type, str], ...] = (
 
 
 def packed(value: object, name: str, what: str) -> Pickled:
-    """Pickle an object with its description; `InputError` if it could not be read back."""
+    """Pickle an object with its description; an error names the part that could not be read back."""
     if isinstance(value, Pickled):
         return value
-    data, modules = pickled(value, name, what)
+    try:
+        data, modules = _dumped(value)
+        back = loaded(data)
+        problem = "" if type(back) is type(value) else f"it is read back as {_kind(back)}"
+    except MemoryError:
+        raise
+    except Exception as error:  # whatever the type says
+        problem = ADDRESS.sub("", f"{type(error).__name__}: {error}")
+    if problem:
+        where, part = _culprit(value, name)
+        raise InputError(
+            f"{what} returns a value that cannot be stored",
+            field=where,
+            found=f"{_kind(part)} {_text(part)}"[: SHOWN // 2] + f": {problem[: 2 * SHOWN]}",
+            hint=_remedy(part),
+        )
     tops = sorted({module.partition(".")[0] for module in modules} - {__name__.partition(".")[0]})
     versions = {top: found for top in tops if (found := _version(top))}
     return Pickled(
@@ -189,33 +204,13 @@ def _plain(unit: object) -> object:
     return unit.item() if hasattr(unit, "item") else unit
 
 
-def pickled(value: object, name: str, what: str) -> tuple[bytes, list[str]]:
-    """Bytes that `pickle.loads` reads, and the modules that it imports; an error names the part to blame."""
-    try:
-        data, modules = _dumped(value)
-        back = loaded(data)
-        problem = "" if type(back) is type(value) else f"it is read back as {_kind(back)}"
-    except MemoryError:
-        raise
-    except Exception as error:  # whatever the type says
-        problem = ADDRESS.sub("", f"{type(error).__name__}: {error}")
-    if not problem:
-        return data, modules
-    where, part = _culprit(value, name)
-    raise InputError(
-        f"{what} returns a value that cannot be stored",
-        field=where,
-        found=f"{_kind(part)} {_text(part)}"[: SHOWN // 2] + f": {problem[: 2 * SHOWN]}",
-        hint=_remedy(part),
-    )
-
-
 def loaded(data: bytes, frames: int = FRAMES) -> object:
     """Unpickle below calls of this function alone: models with a formula look for its names in callers."""
     return loaded(data, frames - 1) if frames else pickle.loads(data)
 
 
 def _dumped(value: object) -> tuple[bytes, list[str]]:
+    """Bytes that `pickle.loads` reads, and the modules that it imports."""
     stream, limit = io.BytesIO(), sys.getrecursionlimit()
     pickler = _Pickler(stream)
     sys.setrecursionlimit(max(limit, DEPTH))  # this pickler takes several calls for a part of a part

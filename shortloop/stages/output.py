@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import io
-import itertools
 import sys
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import chdir
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,6 @@ from shortloop.stages.needs import KEEP, needs_of
 from shortloop.stages.records import (
     OBJECT,
     ROWS,
-    Array,
     OptionalEntries,
     Outside,
     Pickled,
@@ -31,7 +29,7 @@ from shortloop.stages.records import (
 from shortloop.stages.references import compute_watched, here
 from shortloop.stages.results import open_result
 from shortloop.stages.rows import BEGIN, FOR_OTHERS, FOR_THIS_JOB, pack, write_rows
-from shortloop.stages.stage import CollectingStage, Finished, Index, Out, Outputs, Stage
+from shortloop.stages.stage import CollectingStage, Finished, Index, Out, Outputs, Stage, Values
 from shortloop.stages.tables import save_table
 from shortloop.stages.task import Task, costs_of
 from shortloop.stages.threads import Pool
@@ -126,10 +124,8 @@ def write_output(
         raise ValueError(f"finish of {kind} gives {type(finished).__name__}, not Finished")
     facts, types, objects = _kept(finished.facts, kind)
     outs = stage.outputs()
-    described = {name: Array(out.axes, out.description, out.unit) for name, out in outs.items()}
-    described |= _saved_arrays(finished, described, types, kind)
-    drawn = [_figure_files(name, figure).items() for name, figure in finished.figures.items()]
-    whole = [*finished.files.items(), *itertools.chain.from_iterable(drawn)]
+    _save_arrays(finished, outs, types, kind)
+    whole = [*finished.files.items(), *_figure_files(finished.figures)]
     whole += [(f"{name}{OBJECT}", each.data) for name, each in objects.items()]
     written = [*files, *(path for path, _ in whole), *(f"{name}.parquet" for name in finished.tables)]
     for path, count in Counter(written).items():
@@ -159,32 +155,25 @@ def write_output(
     if failures is not None:
         entries.update(failures.of_record())
     versions = task.versions
+    described: dict[str, Out | Values] = {**outs, **finished.arrays}
     write_record(
         task.name, task.partition, described, facts=facts, threads=threads, versions=versions, **entries
     )
     return [*written[len(files) :], *([ROWS] if collects else [])]
 
 
-def _saved_arrays(
-    finished: Finished, filled: Container[str], types: dict[str, Plain], kind: str
-) -> dict[str, Array]:
+def _save_arrays(finished: Finished, filled: Container[str], types: dict[str, Plain], kind: str) -> None:
     """Write the arrays of `Stage.finish`; note the types of single values."""
     import numpy as np
 
-    described = {}
     for name, each in finished.arrays.items():
         check_array_name(name)
         if name in filled:
             raise ValueError(f"{kind} gives {name} at its end, which its units have filled")
-        outside = None
-        if isinstance(each.values, Outside):
-            outside = each.values
-        elif each.values is not None:
+        if each.values is not None and not isinstance(each.values, Outside):
             save_array(name, each.values)
             if isinstance(each.values, np.ndarray) and not each.values.ndim:
                 types[name] = ARRAY  # and not a scalar
-        described[name] = Array(each.axes, each.description, each.unit, outside)
-    return described
 
 
 def _kept(
@@ -211,15 +200,14 @@ def _kept(
     return facts, types, objects
 
 
-def _figure_files(name: str, figure: Figure) -> dict[str, bytes]:
-    files = {}
-    for ending, metadata in FIGURES.items():
-        stream = io.BytesIO()
-        figure.savefig(stream, format=ending, dpi=DPI, metadata=metadata, bbox_inches="tight")
-        files[f"{name}.{ending}"] = stream.getvalue()
-    if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
-        pyplot.close(figure)
-    return files
+def _figure_files(figures: Mapping[str, Figure]) -> Iterator[tuple[str, bytes]]:
+    for name, figure in figures.items():
+        for ending, metadata in FIGURES.items():
+            stream = io.BytesIO()
+            figure.savefig(stream, format=ending, dpi=DPI, metadata=metadata, bbox_inches="tight")
+            yield f"{name}.{ending}", stream.getvalue()
+        if (pyplot := sys.modules.get("matplotlib.pyplot")) is not None:
+            pyplot.close(figure)
 
 
 def indices_of(stage: Stage, unit: int, outs: Mapping[str, object]) -> Mapping[str, Index]:

@@ -58,17 +58,51 @@ class Outside:
 
 
 @dataclass(frozen=True)
-class Array:
-    """Description of an array for the record; fields as of `shortloop.stages.stage.Out`."""
+class Out:
+    """An array that units fill.
 
+    Parameters
+    ----------
+    shape : tuple of int
+        Its shape.
+    dtype : dtype-like
+        Type of its values.
+    axes : str
+        Names of its axes, e.g. ``"groups × coefficients"``.
+    description : str
+        What it holds.
+    unit : str, default ""
+        Unit of its values.
+    """
+
+    shape: tuple[int, ...]
+    dtype: DTypeLike
     axes: str
     description: str
     unit: str = ""
-    outside: Outside | None = None  # if it has no ``.npy`` file
+
+
+@dataclass(frozen=True)
+class Values:
+    """An array that is given as a whole, when all units are done.
+
+    Parameters
+    ----------
+    values : array-like, Outside or None
+        Its values. `Outside`: they lie in an input file, and the job keeps no copy. None: they are in the
+        file that `Outputs.create` made.
+    axes, description, unit
+        As of `Out`.
+    """
+
+    values: ArrayLike | Outside | None
+    axes: str
+    description: str
+    unit: str = ""
 
 
 class Described(TypedDict):
-    """An array in a record: an `Array`, and the shape and type that its file has."""
+    """An array in a record, with the shape and type that its file has."""
 
     axes: str
     description: str
@@ -126,6 +160,7 @@ class Record(OptionalEntries):
 
 
 def check_array_name(name: str) -> None:
+    """Refuse a name that no array can have."""
     if not name or name.startswith(".") or "/" in name or "\0" in name:
         raise ValueError(f"an array cannot have the name {name!r}")
 
@@ -175,7 +210,7 @@ def _check_coordinates(
 
 
 def create_array(name: str, shape: tuple[int, ...], dtype: DTypeLike) -> np.memmap:
-    """A new ``.npy`` file in the current folder, mapped for writing by this process and its forks."""
+    """Create a ``.npy`` file in the current folder, mapped for writing by this process and its forks."""
     from numpy.lib.format import open_memmap
 
     array = open_memmap(f"{name}.npy", mode="w+", dtype=dtype, shape=shape)
@@ -199,7 +234,7 @@ def save_array(name: str, values: ArrayLike) -> None:
 def write_record(
     stage: str,
     partition: str | None,
-    arrays: Mapping[str, Array],
+    arrays: Mapping[str, Out | Values],
     *,
     facts: Mapping[str, Plain] | None = None,
     threads: Iterable[Pool] = (),
@@ -230,16 +265,17 @@ def json_lines(plain: Mapping[str, object]) -> str:
     return "{" + ",\n".join(lines) + "}\n"
 
 
-def _described(name: str, array: Array) -> Described:
+def _described(name: str, array: Out | Values) -> Described:
     import numpy as np
 
-    described = asdict(array)
-    if array.outside is None:
+    described: dict[str, Any] = {"axes": array.axes, "description": array.description, "unit": array.unit}
+    outside = getattr(array, "values", None)
+    if isinstance(outside, Outside):
+        described["outside"] = asdict(outside)
+        shape, dtype = outside.span.shape, np.dtype(outside.span.dtype)
+    else:
         values = np.load(f"{name}.npy", mmap_mode="r", allow_pickle=False)
         shape, dtype = values.shape, values.dtype
-        del described["outside"]
-    else:
-        shape, dtype = array.outside.span.shape, np.dtype(array.outside.span.dtype)
     return cast("Described", {**described, "shape": list(shape), "dtype": str(dtype)})
 
 
@@ -263,8 +299,7 @@ def reject(
 @contextmanager
 def noted(what: str, notes: list[str]) -> Iterator[None]:
     """Collect warnings of libraries that read input, so that they reach the record and not only a log."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
+    with warnings.catch_warnings(record=True, action="always", category=UserWarning) as caught:
         yield
     for warning in caught:
         if warning.category is UserWarning:

@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from shortloop.stages.objects import Objects
 
 
-class OtherFormat(TransientError):
-    """The job was written by another version of this package."""
-
-
 @dataclass(frozen=True)
 class Where:
     """Places of files and jobs on this machine, which are in no key."""
@@ -315,7 +311,7 @@ def open_result(folder: str | Path, where: Where | None = None) -> Result:
         hint = "run again to rebuild it"
         raise TransientError(f"the record of a job {how}", file=path / RECORD, hint=hint) from None
     if record.get("format", 0) != FORMAT:
-        raise OtherFormat(
+        raise TransientError(
             "the job is in the format of another version of Shortloop",
             file=path / RECORD,
             found=f"format {record['format']}" if "format" in record else "no format number",
@@ -335,13 +331,13 @@ def bare_result(folder: Path, where: Where) -> Result:
     return bare
 
 
-def upstream(result: Result) -> Iterator[Result]:
-    """Iterate over a job and all that it was made from."""
-    seen = {result.job}
-    waiting = [result]
+def upstream(*results: Result) -> Iterator[Result]:
+    """Iterate over jobs and all that they were made from."""
+    seen = {result.job for result in results}
+    waiting = [*results]
     while waiting:
         found = waiting.pop(0)
         yield found
         jobs = dict.fromkeys(job for _, job in found.sources() if job not in seen)
         seen.update(jobs)
-        waiting += [each for each in map(result.ancestor, jobs) if each is not None]
+        waiting += [each for each in map(found.ancestor, jobs) if each is not None]

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from shortloop.base.plain import Plain
 from shortloop.stages.inputs import File as File
 from shortloop.stages.needs import STOP, Hidden, Needs, declared
+from shortloop.stages.records import Out as Out
+from shortloop.stages.records import Values as Values
+from shortloop.stages.records import create_array
 from shortloop.stages.results import Result
 
 if TYPE_CHECKING:
@@ -17,7 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike, DTypeLike
 
-    from shortloop.stages.records import Outside
     from shortloop.stages.tables import Table
 
 
@@ -28,50 +30,6 @@ Arrays = Mapping[str, "np.ndarray"]
 """Arrays by name, as units compute them."""
 Index = int | slice | tuple[int | slice, ...]
 """Index into an array of NumPy."""
-
-
-@dataclass(frozen=True)
-class Out:
-    """An array that units fill.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Its shape.
-    dtype : dtype-like
-        Type of its values.
-    axes : str
-        Names of its axes, e.g. ``"groups × coefficients"``.
-    description : str
-        What it holds.
-    unit : str, default ""
-        Unit of its values.
-    """
-
-    shape: tuple[int, ...]
-    dtype: DTypeLike
-    axes: str
-    description: str
-    unit: str = ""
-
-
-@dataclass(frozen=True)
-class Values:
-    """An array that is given as a whole, when all units are done.
-
-    Parameters
-    ----------
-    values : array-like, Outside or None
-        Its values. `Outside`: they lie in an input file, and the job keeps no copy. None: they are in the
-        file that `Outputs.create` made.
-    axes, description, unit
-        As of `Out`.
-    """
-
-    values: ArrayLike | Outside | None
-    axes: str
-    description: str
-    unit: str = ""
 
 
 @dataclass(frozen=True)
@@ -134,8 +92,6 @@ class Outputs(dict[str, "np.ndarray"]):
 
         Fill it, and name it in `Finished`, with None as its values.
         """
-        from shortloop.stages.records import create_array
-
         return create_array(name, shape, dtype)
 
 

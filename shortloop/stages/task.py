@@ -47,8 +47,6 @@ FORMS: tuple[tuple[str, str, str, object], ...] = (
 )
 QUALIFIED = re.compile(r"\b(?:\w+\.)+(Job|Dataset)\b")
 
-PLAIN = {each.__name__: each for each in (bool, int, float, str)}
-
 
 @dataclass(frozen=True)
 class Fields:
@@ -113,8 +111,6 @@ def typed_options(stage: type, options: Mapping[str, Plain], files: Mapping[str,
             found=", ".join([*(f"no {name}" for name in missing), *unknown]),
             expected=", ".join(expected) or "none",
         )
-    if all(_is_plain(stage, name, value) for name, value in options.items()):
-        return dict(options)
     typed = dict[str, object]()
     validators = validators_of(stage)
     for name, value in options.items():
@@ -135,23 +131,12 @@ def typed_options(stage: type, options: Mapping[str, Plain], files: Mapping[str,
     return typed
 
 
-def _is_plain(stage: type[Stage], name: str, value: Plain) -> bool:
-    """True for a value of exactly its annotation's type: making a validator for it takes longer."""
-    kind = next(each for each in stage.__mro__ if name in vars(each).get("__annotations__", {}))
-    said = vars(kind)["__annotations__"][name]
-    if isinstance(said, str) and said not in vars(sys.modules[kind.__module__]):
-        said = PLAIN.get(said)
-    return type(value) is said and said in PLAIN.values()
-
-
 def _validated(adapter: TypeAdapter[object], value: Plain, files: Mapping[str, Path]) -> object:
     """Validate a value as it is, or as JSON has it: a set as a list, a date as a text, but no "1" as 1."""
     from pydantic import ValidationError
 
-    try:
+    with suppress(ValidationError):
         return adapter.validate_python(value, strict=True, context=files)
-    except ValidationError:
-        pass
     try:
         return adapter.validate_json(json.dumps(value), strict=True, context=files)
     except ValidationError:

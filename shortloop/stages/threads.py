@@ -6,8 +6,8 @@ This module must stay free of heavy imports: the method packages import it first
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from functools import cache
+import struct
+from collections.abc import Iterable
 from typing import Any, TypedDict
 
 VARIABLES = (
@@ -19,8 +19,9 @@ VARIABLES = (
     "NUMEXPR_NUM_THREADS",
     "NUMBA_NUM_THREADS",
 )
+COUNTS_AT = struct.calcsize("PPPH0Q")  # place of dlpi_adds and dlpi_subs in struct dl_phdr_info
 
-_found: tuple[tuple[int, int] | None, Any] | None = None  # libraries loaded then, and the pools among them
+_found: tuple[list[int], Any] | None = None  # libraries loaded then, and the pools among them
 
 
 class Pool(TypedDict):
@@ -71,43 +72,22 @@ def found_pools() -> list[dict[str, Any]]:
     import threadpoolctl
 
     loaded = _libraries_loaded()
-    if _found is None or loaded is None or _found[0] != loaded:
+    if _found is None or _found[0] != loaded:
         _found = loaded, threadpoolctl.ThreadpoolController()
     pools: list[dict[str, Any]] = _found[1].info()
     return pools
 
 
-def _libraries_loaded() -> tuple[int, int] | None:
-    """Number of libraries that this process has loaded and unloaded; None if unknown."""
-    counts: list[tuple[int, int]] = []
-    try:
-        _for_libraries()(counts)
-    except (OSError, AttributeError):
-        return None
-    return counts[0] if counts else None
-
-
-@cache
-def _for_libraries() -> Callable[[list[tuple[int, int]]], object]:
-    """A call of dl_iterate_phdr(3) that appends the counts of the first library to a list."""
+def _libraries_loaded() -> list[int]:
+    """Numbers of libraries that this process has loaded and unloaded, of dl_iterate_phdr(3)."""
     import ctypes
 
-    class Information(ctypes.Structure):
-        _fields_ = (
-            ("address", ctypes.c_size_t),
-            ("name", ctypes.c_char_p),
-            ("headers", ctypes.c_void_p),
-            ("count", ctypes.c_uint16),
-            ("loaded", ctypes.c_ulonglong),
-            ("unloaded", ctypes.c_ulonglong),
-        )
+    counts: list[int] = []
 
-    def first(information: Any, size: int, counts: Any) -> int:
-        if size >= ctypes.sizeof(Information):
-            counts.append((information.contents.loaded, information.contents.unloaded))
+    def first(information: int, _size: int, _data: object) -> int:
+        counts.extend((ctypes.c_ulonglong * 2).from_address(information + COUNTS_AT))
         return 1  # one is enough
 
-    kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(Information), ctypes.c_size_t, ctypes.py_object)
-    function, called = ctypes.CDLL(None).dl_iterate_phdr, kind(first)
-    function.argtypes = (kind, ctypes.py_object)
-    return lambda counts: function(called, counts)
+    kind = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
+    ctypes.CDLL(None).dl_iterate_phdr(kind(first), None)
+    return counts

@@ -131,11 +131,11 @@ def tidy(workdirs: Mapping[str, Path]) -> list[str]:
 
 def kept_units(workdir: Path) -> dict[str, tuple[int, int]]:
     """Count finished and all units of interrupted jobs."""
-    above, found = workdir / CHECKPOINTS, {}
-    for folder in above.iterdir() if above.is_dir() else ():
+    found = {}
+    for job in workdir.glob(f"{CHECKPOINTS}/*/job"):
         with contextlib.suppress(OSError):
-            done = (folder / "done").read_bytes()
-            found[(folder / "job").read_text(encoding="utf-8")] = done.count(1), len(done)
+            done = job.with_name("done").read_bytes()
+            found[job.read_text(encoding="utf-8")] = done.count(1), len(done)
     return found
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
-from shortloop.stages.records import FAILED_UNITS, FORMAT
+from shortloop.stages.records import FORMAT
 from shortloop.store.database import Database, Values
-from shortloop.store.integrity import States
-from shortloop.store.manifest import Manifest
+from shortloop.store.manifest import Manifest, States, StoredJob
 from shortloop.store.workdir import hidden_folder, project_at, project_name
 
 LAYOUT = f"""
@@ -82,24 +81,6 @@ class Purpose(NamedTuple):
         return f"{self.pipeline} of {self.project}" if self.project else self.pipeline
 
 
-class Row(NamedTuple):
-    """A job as stored in the index."""
-
-    job: str
-    key: str
-    content: str
-    seconds: float  # how long it took
-    rejected: bool  # True if it rejected its input
-    partition: str | None
-    states: States  # states of its files when they were last known to be right; see `states_of`
-    libraries: str  # JSON: the libraries that it loaded, as they were installed
-
-    @property
-    def is_incomplete(self) -> bool:
-        """True if units of the job failed."""
-        return any(state[0] == FAILED_UNITS for state in self.states)
-
-
 class Index:
     """Finished jobs of some workdirs, and those in places of pipelines; made anew from `manifests`."""
 
@@ -121,7 +102,7 @@ class Index:
 
         self._workdirs = workdirs
         self._names = {name: project_name(workdir) for name, workdir in workdirs.items()}
-        self._folders: dict[tuple[str, str], str] = {}
+        self.folder_of = cache(self._folder_of)  # asked for each of thousands of places
         self._files = {
             name: Database(hidden_folder(workdir) / f"{name}.sqlite", LAYOUT, partial(fill, name))
             for name, workdir in workdirs.items()
@@ -136,24 +117,24 @@ class Index:
         for file in self._files.values():
             file.close()
 
-    def by_key(self, key: str) -> list[Row]:
+    def by_key(self, key: str) -> list[StoredJob]:
         """List jobs with a key: those without failed units first, then the newest."""
-        return sorted(self._rows("key = ?", key), key=lambda row: row.is_incomplete)
+        return sorted(self._jobs("key = ?", key), key=lambda found: found.incomplete)
 
-    def by_id(self, job: str) -> list[Row]:
-        return self._rows("job = ?", job)
+    def by_id(self, job: str) -> list[StoredJob]:
+        return self._jobs("job = ?", job)
 
-    def by_base(self, base: str, first: str, partition: str | None, most: int) -> list[Row]:
+    def by_base(self, base: str, first: str, partition: str | None, most: int) -> list[StoredJob]:
         """List jobs with a base: the given one first, then those of a partition, then the newest."""
-        return self._rows(
+        return self._jobs(
             "base = ?1 or job in (select job from declared where base = ?1)",
             *(base, first, partition),
             order=f"job = ?2 desc, partition is ?3 desc, rowid desc limit {most}",
         )
 
-    def by_declared(self, key: str) -> list[Row]:
+    def by_declared(self, key: str) -> list[StoredJob]:
         """List jobs with a key by a change declared harmless, the newest first."""
-        return self._rows("job in (select job from declared where key = ?)", key)
+        return self._jobs("job in (select job from declared where key = ?)", key)
 
     def insert(self, manifest: Manifest, states: States) -> None:
         file = self._files[manifest.job.rpartition("-")[0]]
@@ -268,14 +249,10 @@ class Index:
         """Name of this project in the workdir of a job."""
         return self._names[job.rpartition("-")[0]]
 
-    def folder_of(self, workdir: str, project: str) -> str:
+    def _folder_of(self, workdir: str, project: str) -> str:
         """Folder of a project; empty for this one."""
-        known = self._folders.get((workdir, project))
-        if known is None:  # of each of thousands of places
-            mine = project in ("", self._names[workdir])
-            known = "" if mine else str(project_at(self._workdirs[workdir], project))
-            self._folders[workdir, project] = known
-        return known
+        mine = project in ("", self._names[workdir])
+        return "" if mine else str(project_at(self._workdirs[workdir], project))
 
     def _pipelines(self) -> Iterator[tuple[Purpose, str, bool]]:
         for workdir, file in self._files.items():
@@ -294,12 +271,17 @@ class Index:
                 if self.folder_of(workdir, str(name)) == project:
                     yield file, str(name)
 
-    def _rows(self, where: str, *values: str | None, order: str = "rowid desc") -> list[Row]:
-        select = f"select {', '.join(Row._fields)} from jobs where {where} order by {order}"
-        rows = (Row(*row) for row in self._all(select, *values))
-        return [
-            row._replace(rejected=bool(row.rejected), states=_loaded(cast("str", row.states))) for row in rows
-        ]
+    def _jobs(self, where: str, *values: str | None, order: str = "rowid desc") -> list[StoredJob]:
+        columns = "job, key, content, seconds, rejected, partition, libraries, states"
+        select = f"select {columns} from jobs where {where} order by {order}"
+        found = []
+        for workdir, file in self._files.items():
+            for job, key, content, seconds, rejected, *what, states in file.read(select, *values):
+                known = _loaded(states)
+                files = tuple(str(state[0]) for state in known)
+                about = self._workdirs[workdir] / job, content, seconds, bool(rejected), *what, files, known
+                found.append(StoredJob(job, key, *about))
+        return found
 
     def _all(self, statement: str, *values: str | None) -> list[tuple[Any, ...]]:
         return [row for file in self._files.values() for row in file.read(statement, *values)]

@@ -29,6 +29,7 @@ from shortloop.project.project import cache_directory, keep, write_atomically
 from shortloop.project.system_errors import unreadable
 from shortloop.stages.inputs import unquoted
 from shortloop.store.notes import note
+from shortloop.store.setup import json_object
 
 # What a database calls such a file, and how its own begins (bytes, and where).
 JOURNALS = {"-wal": (b"SQLite format 3\0", 0), "-journal": (b"SQLite format 3\0", 0), ".wal": (b"DUCK", 8)}
@@ -358,8 +359,7 @@ def _read(store: Path) -> Mapping[str, object]:
         found = os.stat(store)
         state = found.st_ino, found.st_mtime_ns, found.st_size
         if _kept.get(store, (None,))[0] != state:
-            loaded = json.loads(store.read_text(encoding="utf-8"))
-            _kept[store] = state, loaded if isinstance(loaded, dict) else {}
-    except (OSError, ValueError):
+            _kept[store] = state, json_object(store)
+    except OSError:
         return fresh
     return ChainMap(fresh, _kept[store][1])

@@ -13,17 +13,17 @@ import json
 import os
 import pickle
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from shortloop.base.plain import Plain
-from shortloop.keys.file_state import plain_size, size_problem
+from shortloop.keys.file_state import file_state, plain_size, size_problem
 from shortloop.keys.hashing import canonical, digest, hash_file
-from shortloop.project.project import FINISHED
 from shortloop.stages.records import FAILED_UNITS, RECORD, ROWS
-from shortloop.store.manifest import MANIFEST, Manifest, StoredJob, read_manifest
+from shortloop.store.manifest import MANIFEST, Manifest, States
+from shortloop.store.setup import json_object
 
 CONTENT = re.compile(r"[0-9a-f]{64}( .+)?", re.DOTALL)  # with the name of the file, if it counts
 """What hashes of contents look like."""
@@ -39,8 +39,7 @@ def damage(folder: Path, manifest: Manifest) -> str | None:
     for name, (size, _) in manifest.files.items():
         if name not in present:
             return f"{name} is missing"
-        what = size_problem(folder / name, size)
-        if what is not None:
+        if what := size_problem(folder / name, size):
             return f"{name} {what}"
     try:
         files = hash_outputs(folder, sorted(manifest.files))
@@ -101,8 +100,6 @@ NOTES = ("setup.json", "post.json", "method.tar.gz", ROWS, FAILED_UNITS)
 hash of what it read."""
 LOGS = "OUTPUT"  # what a job printed; it may still be written when the job is done
 VOLATILE = ("versions", "threads", "taken", "engine", "attempts", "objects")  # in a record: what no result is
-States = list[list[str | int]]
-"""For each file its name, and what changes when the file does; as of `states_of`."""
 
 
 def output_files(folder: Path) -> list[str]:
@@ -156,19 +153,15 @@ def content_of_job(
 
 def data_outside(folder: Path) -> list[tuple[str, str]]:
     """Names and contents of input files that hold arrays of a job; none if its record cannot be read."""
-    try:
-        arrays = json.loads((folder / RECORD).read_text(encoding="utf-8"))["arrays"].values()
-        outside = [each["outside"] for each in arrays if each.get("outside")]
-        return [(each["name"], each["content"]) for each in outside]
-    except (OSError, ValueError, KeyError):
-        return []
+    arrays: Any = json_object(folder / RECORD).get("arrays", {})
+    outside = [each["outside"] for each in arrays.values() if each.get("outside")]
+    return [(each["name"], each["content"]) for each in outside]
 
 
 def states_of(folder: Path, names: Sequence[str]) -> States:
     """Stat files: the state changes if a file is edited, truncated, replaced or touched."""
     above = f"{folder}/"
-    found = [(name, os.stat(above + name)) for name in names]
-    return [[name, at.st_dev, at.st_ino, at.st_size, at.st_mtime_ns, at.st_ctime_ns] for name, at in found]
+    return [[name, *file_state(above + name)[0]] for name in names]
 
 
 TIMES = ("date", "datetime", "time", "timedelta", "timezone")
@@ -271,59 +264,3 @@ def _plain(value: Any) -> Plain:
     if type(value).__module__ == "datetime":
         return [type(value).__name__, repr(value)]
     raise TypeError(type(value))
-
-
-class Dependencies:
-    """Content of jobs that hold datasets of other jobs; None for damaged ones."""
-
-    def __init__(
-        self, folder: Callable[[str], Path | None], whole: Callable[[str], StoredJob | None]
-    ) -> None:
-        self._folder, self._whole = folder, whole
-        self._contents: dict[str, str | None] = {}
-
-    def note(self, job: str, content: str) -> None:
-        """Record that a job is intact."""
-        self._contents[job] = content
-
-    def of(self, folder: Path, names: Iterable[str]) -> dict[str, str]:
-        """Content of the jobs whose datasets a job needs, for its manifest; of itself none."""
-        named = sorted(jobs_named(folder, names))
-        return {job: "" if job == folder.name else self._content(job) or "" for job in named}
-
-    def broken(self, folder: Path, names: Iterable[str]) -> str:
-        """The first job with datasets that another one needs, and whose content is not what it was."""
-        names = list(names)
-        if names and not any(map(is_description, names)):
-            return ""
-        for job, content in self._named(folder).items():
-            if job != folder.name and (not content or self._content(job) != content):
-                return job
-        return ""
-
-    def _named(self, folder: Path | None) -> dict[str, str]:
-        manifest = None if folder is None else read_manifest(folder)
-        return {} if manifest is None else manifest.rests_on
-
-    def _content(self, job: str) -> str | None:
-        above: dict[str, None] = {}  # a chain may be longer than Python lets functions call themselves
-        waiting = [job]
-        while waiting:
-            each = waiting.pop()
-            if each not in above and each not in self._contents:
-                above[each] = None
-                waiting += self._named(self._folder(each))
-        for each in reversed(above):
-            if each not in self._contents:
-                self._contents[each] = self._content_now(each)
-        return self._contents[job]
-
-    def _content_now(self, job: str) -> str | None:
-        found = self._whole(job)
-        if found is not None:
-            return found.content
-        folder = self._folder(job)
-        if folder is None or not (folder / FINISHED).is_file() or (folder / MANIFEST).exists():
-            return None
-        files = hash_outputs(folder, output_files(folder))  # one that another job had exax build
-        return content_of_job(folder, files, self.of(folder, files))[0]

@@ -6,8 +6,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,7 +22,7 @@ from shortloop.project.project import (
 )
 from shortloop.project.system_errors import unreadable
 from shortloop.stages.records import FAILED_UNITS, RECORD, Record, axes_of
-from shortloop.stages.results import OtherFormat, Result, Where, bare_result, open_result, upstream
+from shortloop.stages.results import Result, Where, bare_result, open_result, upstream
 from shortloop.store.inputs import Located
 from shortloop.store.manifest import read_manifest
 from shortloop.store.setup import json_object
@@ -93,19 +92,15 @@ def here() -> Where:
 def open_job(folder: str | Path, trusted: bool = False) -> LoadedJob:
     """Load the job in a folder; see `load`."""
     path = Path(folder)
-    hint = f"`ax job {path.name}` shows what exax knows of it"
     try:
         os.stat(path / RECORD)
-        found = open_result(path, replace(here(), trusted=trusted))
-        return LoadedJob(found.job, found.path, found.record, found.where)
-    except OtherFormat:
-        raise
     except FileNotFoundError:
+        hint = f"`ax job {path.name}` shows what exax knows of it"
         raise InputError(_why_not(path), found=path.name, hint=hint) from None
-    except InputError:
-        raise InputError("the job's record is damaged", file=path / RECORD, hint=hint) from None
     except OSError as error:
         raise unreadable(error, "the job's record") from None
+    found = open_result(path, replace(here(), trusted=trusted))
+    return LoadedJob(found.job, found.path, found.record, found.where)
 
 
 def _why_not(folder: Path) -> str:
@@ -150,13 +145,14 @@ class LoadedJob(Result):
         import numpy as np
         import xarray as xr
 
-        named, described = dimensions(self.record), self.record["arrays"]
+        axes, coordinates = dimensions(self.record)
+        described = self.record["arrays"]
         variables = {}
         for name, values in self.arrays.items():
             said = {"long_name": described[name]["description"], "units": described[name]["unit"]}
             attributes = {label: text for label, text in said.items() if text}
-            variables[name] = (named.of[name], np.asarray(values), attributes)
-        sources = {name: source for name, source in named.coordinates.items() if name not in variables}
+            variables[name] = (axes[name], np.asarray(values), attributes)
+        sources = {name: source for name, source in coordinates.items() if name not in variables}
         along = {name: (name, _places(self, source)) for name, source in sources.items()}
         return xr.Dataset(variables, along, _attributes(self))
 
@@ -195,16 +191,17 @@ class LoadedJob(Result):
         import numpy as np
         import pandas as pd
 
-        named, values = dimensions(self.record), np.asarray(self.arrays[array])
+        axes, coordinates = dimensions(self.record)
+        values = np.asarray(self.arrays[array])
         levels = [
-            _places(self, named.coordinates[name]) if name in named.coordinates else np.arange(length)
-            for name, length in zip(named.of[array], values.shape, strict=True)
+            _places(self, coordinates[name]) if name in coordinates else np.arange(length)
+            for name, length in zip(axes[array], values.shape, strict=True)
         ]
         frame = pd.DataFrame({array: values.reshape(-1)})
         if len(levels) == 1:
-            frame.index = pd.Index(levels[0], name=named.of[array][0])
+            frame.index = pd.Index(levels[0], name=axes[array][0])
         elif levels:
-            frame.index = pd.MultiIndex.from_product(levels, names=named.of[array])
+            frame.index = pd.MultiIndex.from_product(levels, names=axes[array])
         return frame
 
     def _allow(self, pickle: Path) -> None:
@@ -225,16 +222,8 @@ class LoadedJob(Result):
         return f"it lies in {workdir}{whose}, and not in this project, {project}"
 
 
-@dataclass(frozen=True)
-class Dimensions:
-    """Names of the axes of all arrays of a job, valid for xarray."""
-
-    of: Mapping[str, tuple[str, ...]]  # those of each array
-    coordinates: Mapping[str, str]  # by axis: the array or fact that holds its coordinates
-
-
-def dimensions(record: Record) -> Dimensions:
-    """Name the axes of all arrays of a job."""
+def dimensions(record: Record) -> tuple[dict[str, tuple[str, ...]], dict[str, str]]:
+    """Name the axes of each array, valid for xarray, and the array or fact that holds coordinates of each."""
     arrays, said = record["arrays"], record.get("coordinates", {})
     lengths: dict[str, set[int]] = {}
     for each in arrays.values():
@@ -262,7 +251,7 @@ def dimensions(record: Record) -> Dimensions:
                 coordinates[name] = along[axis]
             names.append(name)
         of[array] = tuple(names)
-    return Dimensions(of, coordinates)
+    return of, coordinates
 
 
 def facts_as_json(record: Record) -> dict[str, Plain]:

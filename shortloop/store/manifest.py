@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from shortloop.keys.hashing import digest
 from shortloop.keys.key import Parts
@@ -20,10 +21,13 @@ from shortloop.keys.own_code import is_own_module
 from shortloop.stages.records import FAILED_UNITS, FORMAT, OBJECT, RECORD, json_lines
 from shortloop.stages.tables import is_table_file
 from shortloop.store.notes import NOTED
+from shortloop.store.setup import json_object
 
 MANIFEST = "manifest.json"
 OTHER_FORMAT = "is kept in another format"
 Cost = dict[str, float]  # what a job took: a number by what it is of
+States = list[list[str | int]]
+"""For each file its name, and what changes when the file does; see `integrity.states_of`."""
 
 
 class NotOnDisk(OSError):
@@ -63,10 +67,6 @@ class Manifest:
     @property
     def seconds(self) -> float:
         return float(self.cost.get("seconds", 0))
-
-    @property
-    def has_tables(self) -> bool:
-        return any(map(is_table_file, self.files))
 
     def declared(self) -> list[tuple[Parts, str, Harmless]]:
         """Parts of the key, and base, that the job has by each declaration."""
@@ -216,32 +216,32 @@ def is_outdated(folder: Path) -> bool:
     problem = manifest_problem(folder)
     if problem == OTHER_FORMAT or not (folder / MANIFEST).exists():
         return problem == OTHER_FORMAT
-    try:
-        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    is_record = isinstance(record, dict) and {"stage", "arrays"} <= record.keys()  # else damaged, or not ours
-    return bool(is_record and record.get("format") != FORMAT)
+    record = json_object(folder / RECORD)
+    is_record = {"stage", "arrays"} <= record.keys()  # else damaged, or not ours
+    return is_record and record.get("format") != FORMAT
 
 
 @dataclass(frozen=True)
 class StoredJob:
-    """An intact finished job."""
+    """A finished job, as its manifest and the index have it."""
 
     job: str
+    key: str
     path: Path
     content: str  # hash of the results
     seconds: float  # how long it took
     rejected: bool  # True if it rejected its input
-    files: tuple[str, ...] = ()
-    libraries: str = "{}"
-    partition: str | None = None  # None: all of the data
+    partition: str | None  # None: all of the data
+    libraries: str  # JSON: the libraries that it loaded, as they were installed
+    files: tuple[str, ...]
+    states: States = field(default_factory=list, compare=False)  # when its files were last known to be right
     harmless: str = ""  # why somebody declared that it may be used though its code or versions changed
 
     @classmethod
     def from_manifest(cls, folder: Path, manifest: Manifest) -> StoredJob:
-        what = manifest.content, manifest.seconds, manifest.rejected, (*manifest.files,)
-        return cls(manifest.job, folder, *what, manifest.parts.libraries_text, manifest.partition)
+        what = manifest.content, manifest.seconds, manifest.rejected, manifest.partition
+        libraries, files = manifest.parts.libraries_text, (*manifest.files,)
+        return cls(manifest.job, manifest.key, folder, *what, libraries, files)
 
     @property
     def has_tables(self) -> bool:
@@ -254,16 +254,11 @@ class StoredJob:
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """Modules that reading its objects imports."""
-        return modules_of_objects(self.path, self.files)
-
-
-def modules_of_objects(folder: Path, files: Iterable[str]) -> tuple[str, ...]:
-    """Modules that reading the objects of a job imports: own ones, and top names of libraries."""
-    if not any(name.endswith(OBJECT) for name in files):
-        return ()
-    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-        names = {name for each in record.get("objects", {}).values() for name in each["modules"]}
-        return tuple(sorted({name if is_own_module(name) else name.partition(".")[0] for name in names}))
-    return ()
+        """Modules that reading its objects imports: own ones, and top names of libraries."""
+        found: set[str] = set()
+        if any(name.endswith(OBJECT) for name in self.files):
+            with suppress(KeyError, TypeError, AttributeError):
+                objects: Any = json_object(self.path / RECORD)["objects"]
+                names = [name for each in objects.values() for name in each["modules"]]
+                found = {name if is_own_module(name) else name.partition(".")[0] for name in names}
+        return tuple(sorted(found))

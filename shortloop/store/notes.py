@@ -66,12 +66,9 @@ def write_notes(lines: bytes) -> None:
     """Append notes that a process of the job took elsewhere."""
     file = _file or os.environ.get(VARIABLE)
     if file and lines:
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
-        try:
-            if os.write(descriptor, lines) != len(lines):
+        with open(file, "ab", buffering=0) as stream:
+            if stream.write(lines) != len(lines):
                 raise OSError(f"a note was cut short: {file}")
-        finally:
-            os.close(descriptor)
 
 
 def read_notes(folder: Path) -> list[Note] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Collection
-from functools import cached_property
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -34,20 +34,19 @@ class Slices:
     """Finds jobs whose files are split by another than the current number of slices."""
 
     def __init__(self, now: Callable[[], int]) -> None:
-        self._ask = now  # only if a job holds slices
+        self.now = cache(now)  # asked only if a job holds slices
         self.others: dict[str, tuple[str, int]] = {}  # by key: such a job, and its number
 
     def are_as_now(self, folder: Path, key: str, names: Collection[str]) -> bool:
         """True if a job can be used with the current number of slices."""
-        slices = _slices_of(folder, names or os.listdir(folder))
-        if not slices or slices == self.now:
+        names = names or os.listdir(folder)
+        if not any(name.endswith(".0") or name.startswith("DS") for name in names):
+            return True
+        slices = int(json.loads((folder / "setup.json").read_text(encoding="utf-8"))["slices"])
+        if not holds_slices(names, slices) or slices == self.now():
             return True
         self.others[key] = (folder.name, slices)
         return False
-
-    @cached_property
-    def now(self) -> int:
-        return self._ask()
 
 
 def wanted(setting: int) -> int:
@@ -67,11 +66,3 @@ def holds_slices(names: Collection[str], slices: int) -> bool:
     first = [name[:-1] for name in present if name.endswith(".0")]
     saved = any(all(f"{name}{number}" in present for number in range(slices)) for name in first)
     return saved or any(name.split("/")[0] == "DS" for name in present)
-
-
-def _slices_of(folder: Path, names: Collection[str]) -> int:
-    """Number of slices that a job's files are split by; 0: none."""
-    if not any(name.endswith(".0") or name.startswith("DS") for name in names):
-        return 0
-    slices = int(json.loads((folder / "setup.json").read_text(encoding="utf-8"))["slices"])
-    return slices if holds_slices(names, slices) else 0

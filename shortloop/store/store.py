@@ -34,7 +34,7 @@ not recorded: its manifest is not on disk  left; run ends          the next run 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -43,8 +43,16 @@ from shortloop.keys.installed import differing
 from shortloop.project.project import DELETED, FINISHED, SET_ASIDE, configuration, job_folders
 from shortloop.project.system_errors import if_writable
 from shortloop.store.crash_repair import tidy
-from shortloop.store.index import Index, Purpose, Row
-from shortloop.store.integrity import Dependencies, damage, states_of
+from shortloop.store.index import Index, Purpose
+from shortloop.store.integrity import (
+    content_of_job,
+    damage,
+    hash_outputs,
+    is_description,
+    jobs_named,
+    output_files,
+    states_of,
+)
 from shortloop.store.manifest import (
     MANIFEST,
     Harmless,
@@ -58,6 +66,7 @@ from shortloop.store.manifest import (
 )
 from shortloop.store.setup import Slices, slices_configured
 
+SETUP = "setup.json"
 WRITERS = 4  # jobs that are put on disk at a time: the system writes together what waits at the same time
 
 
@@ -69,10 +78,12 @@ class Store:
         self.damaged: dict[str, tuple[str, str]] = {}  # by key: a job that was set aside, and its problem
         self.outdated: set[str] = set()  # keys of jobs whose libraries are installed differently now
         self.slices = Slices(slices)
-        self._dependencies = Dependencies(self.folder, self.by_id)
+        self._contents: dict[str, str | None] = {}  # of jobs with datasets that others need; None: damaged
         self._whole: dict[str, StoredJob] = {}
         self.index = Index(self._workdirs, self._manifests)
-        self._writer = Writer(self.index)
+        self._added: list[tuple[str, StoredJob]] = []  # bases and jobs that the index does not know yet
+        self._failed: list[Exception] = []
+        self._disk, self._in_order = ThreadPoolExecutor(WRITERS), ThreadPoolExecutor(1)
 
     def __enter__(self) -> Store:
         return self
@@ -82,10 +93,11 @@ class Store:
 
     def close(self) -> None:
         """Wait until all manifests are written."""
-        try:
-            self._writer.close()
-        finally:
-            self.index.close()
+        self._in_order.shutdown()
+        self._disk.shutdown()
+        self.index.close()
+        if self._failed:
+            raise self._failed[0]
 
     def tidy(self) -> list[str]:
         """Clean up after unfinished jobs; see `shortloop.store.crash_repair.tidy`."""
@@ -104,8 +116,7 @@ class Store:
             current = [row for row in rows if not differing(row.libraries)]
             if len(current) < len(rows):
                 self.outdated.add(key)
-            found = next((job for row in current if (job := self._check(row)) is not None), None)
-            found = found or self._declared(key)
+            found = next(filter(None, map(self._check, current)), None) or self._declared(key)
             if found is not None:
                 self._whole[key] = found
         return self._whole.get(key)
@@ -114,7 +125,7 @@ class Store:
         self, base: str, first: str = "", partition: str | None = None, most: int = -1
     ) -> list[StoredJob]:
         """List intact jobs with a base: the given one first, then those of a partition, then the newest."""
-        added = self._writer.added(base)
+        added = [job for of, job in reversed([*self._added]) if base and of == base]
         rows = self.index.by_base(base, first, partition, most)
         known = {row.job for row in rows}
         found = [
@@ -132,14 +143,16 @@ class Store:
         settings = self.index.settings_names().get(Purpose(manifest.pipeline), "")
         manifest = replace(manifest, project=self.index.name_for(manifest.job), settings=settings)
         found = StoredJob.from_manifest(folder, manifest)
-        self._writer.add(folder, manifest, found)
+        self._added.append((manifest.base, found))
+        written = self._disk.submit(write_manifest, folder, manifest)
+        self._in_order.submit(self._insert, folder, manifest, written)
         self._whole[manifest.key] = found
-        self._dependencies.note(found.job, found.content)
+        self._contents[found.job] = found.content
         return found
 
     def written(self) -> None:
         """Wait until the manifests of all added jobs are written."""
-        self._writer.wait()
+        self._in_order.submit(int).result()
 
     def note(self, folder: Path, manifest: Manifest) -> StoredJob:
         """Index a recorded job known to be intact."""
@@ -149,15 +162,25 @@ class Store:
         return found
 
     def rests_on(self, folder: Path, names: Iterable[str]) -> dict[str, str]:
-        """Content of the jobs whose datasets a job needs, for its manifest."""
-        return self._dependencies.of(folder, names)
+        """Content of the jobs whose datasets a job needs, for its manifest; of itself none."""
+        named = sorted(jobs_named(folder, names))
+        return {job: "" if job == folder.name else self._content(job) or "" for job in named}
+
+    def broken(self, folder: Path, names: Collection[str]) -> str:
+        """The first job with datasets that another one needs, and whose content is not what it was."""
+        if names and not any(map(is_description, names)):
+            return ""
+        for job, content in self._named(folder.name).items():
+            if job != folder.name and (not content or self._content(job) != content):
+                return job
+        return ""
 
     def whole(self, folder: Path) -> Manifest | None:
         """Read the manifest of a job, if the job is intact."""
         manifest = read_manifest(folder)
         if manifest is None or not (folder / FINISHED).is_file() or is_outdated(folder):
             return None
-        is_broken = self._dependencies.broken(folder, manifest.files) or damage(folder, manifest) is not None
+        is_broken = self.broken(folder, manifest.files) or damage(folder, manifest) is not None
         return None if is_broken else manifest
 
     def folder(self, job: str) -> Path | None:
@@ -174,6 +197,18 @@ class Store:
         self.index.forget(folder.name)
         if (folder / FINISHED).exists():
             (folder / FINISHED).replace(folder / SET_ASIDE)
+
+    def _insert(self, folder: Path, manifest: Manifest, written: Future[None]) -> None:
+        """Index an added job after those that were added before."""
+        try:
+            written.result()
+            self.index.insert(manifest, states_of(folder, [*manifest.files, MANIFEST]))
+        except Exception as error:  # raised by `close`
+            self._failed.append(error)
+            if isinstance(error, NotOnDisk) and (folder / FINISHED).exists():
+                (folder / FINISHED).replace(folder / SET_ASIDE)
+        finally:
+            del self._added[0]
 
     def _manifests(self, workdir: str) -> Iterator[Manifest | str]:
         for folder in job_folders({workdir: self._workdirs[workdir]}):
@@ -201,29 +236,48 @@ class Store:
                 self.slices.others[key] = self.slices.others[row.key]
         return None
 
-    def _check(self, row: Row) -> StoredJob | None:
-        folder = self.folder(row.job)
-        if folder is None:
-            return None
-        names = [str(state[0]) for state in row.states]
+    def _check(self, row: StoredJob) -> StoredJob | None:
         try:
-            is_unchanged = states_of(folder, names) == row.states != []
+            is_unchanged = states_of(row.path, row.files) == row.states != []
         except OSError:
             is_unchanged = False
-        if is_unchanged:
-            what = row.content, row.seconds, row.rejected, (*names,), row.libraries, row.partition
-            found: StoredJob | None = StoredJob(row.job, folder, *what)
-        else:
-            found = self._verified(folder, row)
-        if found is None or not self.slices.are_as_now(folder, row.key, names):
+        found = row if is_unchanged else self._verified(row)
+        if found is None or not self.slices.are_as_now(row.path, row.key, row.files):
             return None
-        if broken := self._dependencies.broken(folder, names):
+        if broken := self.broken(row.path, row.files):
             self.damaged.setdefault(row.key, (row.job, f"{broken}, which it needs, is not what it was"))
             return None
-        self._dependencies.note(found.job, found.content)
+        self._contents[found.job] = found.content
         return found
 
-    def _current(self, row: Row) -> StoredJob | None:
+    def _named(self, job: str) -> dict[str, str]:
+        manifest = self.manifest_of(job)
+        return {} if manifest is None else manifest.rests_on
+
+    def _content(self, job: str) -> str | None:
+        above: dict[str, None] = {}  # a chain may be longer than Python lets functions call themselves
+        waiting = [job]
+        while waiting:
+            each = waiting.pop()
+            if each not in above and each not in self._contents:
+                above[each] = None
+                waiting += self._named(each)
+        for each in reversed(above):
+            if each not in self._contents:
+                self._contents[each] = self._content_now(each)
+        return self._contents[job]
+
+    def _content_now(self, job: str) -> str | None:
+        found = self.by_id(job)
+        if found is not None:
+            return found.content
+        folder = self.folder(job)
+        if folder is None or not (folder / FINISHED).is_file() or (folder / MANIFEST).exists():
+            return None
+        files = hash_outputs(folder, output_files(folder))  # one that another job had exax build
+        return content_of_job(folder, files, self.rests_on(folder, files))[0]
+
+    def _current(self, row: StoredJob) -> StoredJob | None:
         """Check a job if its libraries are as they were, except for changes declared harmless."""
         if not differing(row.libraries):
             return self._check(row)
@@ -232,8 +286,9 @@ class Store:
         found = self._check(row) if declared else None
         return found and replace(found, libraries=declared[0].libraries_text)
 
-    def _verified(self, folder: Path, row: Row) -> StoredJob | None:
+    def _verified(self, row: StoredJob) -> StoredJob | None:
         """Read a job whose files changed state, and use it if their content is as recorded."""
+        folder = row.path
         if not folder.is_dir():  # somebody deleted it, and may have meant to
             self.index.forget(row.job)
             self.damaged[row.key] = (row.job, "its folder is gone")
@@ -246,8 +301,8 @@ class Store:
             self.index.insert(manifest, [])
             return None
         unrecorded = manifest is None and not (folder / MANIFEST).exists()
-        if unrecorded and not _is_same_job(folder, row):  # so it was, and the new job is not recorded yet
-            self.index.forget(row.job)
+        if unrecorded and (folder / SETUP).exists() and states_of(folder, [SETUP])[0] not in row.states:
+            self.index.forget(row.job)  # so it was, and the new job is not recorded yet
             return None
         what = manifest_problem(folder) if manifest is None else damage(folder, manifest)
         if (manifest is None or what is None) and is_outdated(folder):
@@ -258,56 +313,6 @@ class Store:
         with if_writable():
             self.set_aside(folder, row.key, str(what))
         return None
-
-
-def _is_same_job(folder: Path, row: Row) -> bool:
-    """True if the index knows this folder, and not another one of the same name."""
-    try:
-        return states_of(folder, ["setup.json"])[0] in row.states
-    except OSError:
-        return True
-
-
-class Writer:
-    """Writes manifests, and knows the jobs that the index does not know yet."""
-
-    def __init__(self, index: Index) -> None:
-        self._index = index
-        self._added: list[tuple[str, StoredJob]] = []  # bases and jobs that wait
-        self._failed: list[Exception] = []
-        self._disk, self._in_order = ThreadPoolExecutor(WRITERS), ThreadPoolExecutor(1)
-
-    def add(self, folder: Path, manifest: Manifest, job: StoredJob) -> None:
-        """Write the manifest of a job, and index it after those that were added before."""
-        written = self._disk.submit(write_manifest, folder, manifest)
-        self._added.append((manifest.base, job))
-        self._in_order.submit(self._insert, folder, manifest, written)
-
-    def added(self, base: str) -> list[StoredJob]:
-        """Jobs with a base that the index does not know yet, the newest first."""
-        return [job for of, job in reversed([*self._added]) if base and of == base]
-
-    def wait(self) -> None:
-        """Wait until all manifests are written."""
-        self._in_order.submit(int).result()
-
-    def close(self) -> None:
-        """Wait until all manifests are written, and end."""
-        self._in_order.shutdown()
-        self._disk.shutdown()
-        if self._failed:
-            raise self._failed[0]
-
-    def _insert(self, folder: Path, manifest: Manifest, written: Future[None]) -> None:
-        try:
-            written.result()
-            self._index.insert(manifest, states_of(folder, [*manifest.files, MANIFEST]))
-        except Exception as error:  # raised by `close`
-            self._failed.append(error)
-            if isinstance(error, NotOnDisk) and (folder / FINISHED).exists():
-                (folder / FINISHED).replace(folder / SET_ASIDE)
-        finally:
-            del self._added[0]
 
 
 def declare(store: Store, job: StoredJob, harmless: Harmless) -> None:

@@ -13,9 +13,9 @@ import mmap
 import os
 import shutil
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from blake3 import blake3
 
@@ -25,6 +25,7 @@ from shortloop.stages.output import indices_of
 from shortloop.stages.records import EARLIER, FAILED_UNITS, RETRIED, reserve_space
 from shortloop.stages.results import open_result
 from shortloop.store.crash_repair import CHECKPOINTS
+from shortloop.store.setup import json_object
 from shortloop.units.queue import Units
 
 if TYPE_CHECKING:
@@ -43,19 +44,18 @@ class Checkpoint:
 
     def __init__(
         self,
-        costs: int | Sequence[float],
+        costs: Sequence[float],
         code: str = "",  # hash of the code that it runs beside that which exax knows
         trusted: Callable[[Path], bool] = lambda job: True,  # whether results of an unfinished job count
         units: bytes | None = b"",  # as of `digest_of_units`; None: rows are known by their own keys
     ) -> None:
-        self.costs = [1.0] * costs if isinstance(costs, int) else list(costs)
+        self.costs = costs
         self._folder, self._lock = _open_folder(code, trusted, units)
         self._arrays: dict[str, np.memmap] = {}
         with (self._folder / "done").open("a+b") as stream:
             stream.truncate(max(len(self.costs), 1))
             self._done = mmap.mmap(stream.fileno(), max(len(self.costs), 1))
-        self._row_files = RowFiles(self._folder)
-        self.rows_before = self._row_files.read_others
+        self._rows = f"rows.{os.urandom(8).hex()}."  # how its files of rows begin
         self._taken: dict[int, bytes] = {}
         if units is None:
             self._done[:] = bytes(len(self._done))
@@ -91,20 +91,23 @@ class Checkpoint:
         part.replace(file)
 
     def keep_rows(self, rows: Mapping[int, bytes]) -> None:
-        """Keep rows of units, each whole or not at all, and count these as done."""
-        self._row_files.keep(rows)
+        """Keep rows of units in a file of this process, each whole or not at all; count these as done."""
+        with (self._folder / f"{self._rows}{os.getpid()}").open("ab") as stream:
+            for unit, row in rows.items():
+                stream.write(HEAD.pack(unit, len(row), _hash(unit, len(row), row)) + row)
         for unit in rows:
             self._done[unit] = 1
 
-    def take_row(self, unit: int, row: bytes) -> None:
-        """Take over a row that is kept elsewhere, and count its unit as done."""
-        self._taken[unit] = row
-        self._done[unit] = 1
-
     def rows(self) -> list[bytes]:
         """Rows of all units in their order; all must be done."""
-        rows = {**self._taken, **self._row_files.read()}
+        mine = sorted(self._folder.glob(f"{self._rows}*"))
+        rows = self._taken | dict(pair for file in mine for pair in _rows_of(file))
         return [rows[unit] for unit in range(len(self.costs))]
+
+    def rows_before(self) -> dict[bytes, bytes]:
+        """Rows of earlier processes by their keys, as these may have numbered the units otherwise."""
+        others = {*self._folder.glob("rows.*")} - {*self._folder.glob(f"{self._rows}*")}
+        return {row[:SIZE]: row for file in sorted(others) for _, row in _rows_of(file)}
 
     def left(self) -> list[int]:
         return [unit for unit in range(len(self.costs)) if not self._done[unit]]
@@ -113,20 +116,17 @@ class Checkpoint:
         """Begin to hand out units that are left, when all arrays are made, before the slices fork."""
         self._units = Units(self.costs, self.left())
 
-    def __iter__(self) -> Iterator[int]:
-        for (unit,) in self.batches(lambda units: ([each] for each in units)):
-            yield unit
-
-    def batches(self, draw: Callable[[Units], Iterable[list[int]]] = Units.batches) -> Iterator[list[int]]:
+    def batches(self) -> Iterator[list[int]]:
         """Hand out the units that are left, several at a time; see `Units.batches`."""
         assert self._units is not None, "start() comes first"
-        for batch in draw(self._units):
+        for batch in self._units.batches():
             yield batch
             for unit in batch:
                 self._done[unit] = 1
 
-    def take(self, unit: int) -> None:
-        """Count a unit as done whose values are in the arrays, before handing out begins."""
+    def take(self, unit: int, row: bytes = b"") -> None:
+        """Count a unit as done, before handing out begins: its values are in the arrays, or in a row."""
+        self._taken[unit] = row
         self._done[unit] = 1
 
     def mark(self, unit: int, failed: bool = False) -> None:
@@ -150,29 +150,24 @@ class Checkpoint:
 
 def clear_checkpoint(job: Path) -> None:
     """Delete the checkpoint of a finished job, which has links of its own to all files in it."""
-    above = job.parent / CHECKPOINTS
-    for folder in above.iterdir() if above.is_dir() else ():
-        if _text(folder / "job") == job.name:
-            shutil.rmtree(folder, ignore_errors=True)
+    for note in job.parent.glob(f"{CHECKPOINTS}/*/job"):
+        if _text(note) == job.name:
+            shutil.rmtree(note.parent, ignore_errors=True)
 
 
 def take_good_units(
     stage: Stage, job: Path, known: bytes | None, arrays: Mapping[str, np.ndarray], units: Checkpoint
 ) -> None:
     """Take over units that did not fail in a job of the same key, if it had the same units."""
-    try:
-        plain = json.loads((job / FAILED_UNITS).read_text(encoding="utf-8"))
-        failed, files = {unit for unit, _ in plain["tracebacks"]}, plain["files"]
-        if known is None or plain["known"] != known.hex():
-            return
-    except (OSError, ValueError, KeyError, TypeError):
+    noted: Any = json_object(job / FAILED_UNITS)
+    if known is None or noted.get("known") != known.hex():
         return
     before = open_result(job).arrays
-    for unit in {*units.left()} - failed:
+    for unit in {*units.left()} - {unit for unit, _ in noted["tracebacks"]}:
         for name, where in indices_of(stage, unit, arrays).items():
             arrays[name][where] = before[name][where]
         units.take(unit)
-    for name in files:
+    for name in noted["files"]:
         units.keep_file(name, (job / name).read_bytes())
 
 
@@ -189,10 +184,8 @@ def _open_folder(code: str, trusted: Callable[[Path], bool], units: bytes | None
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:  # a job that was cut off has not ended yet
-        folder = folder.with_name(f"{name}.{os.getpid()}")
+        folder = folder.with_name(f"{name}.{os.getpid()}")  # where no other job looks
         folder.mkdir()
-        lock = (folder / "lock").open("w")
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
     before, known = _text(folder / "job"), "" if units is None else units.hex()
     if (
@@ -215,43 +208,6 @@ def _text(file: Path) -> str:
         return file.read_text(encoding="utf-8")
     except OSError:
         return ""
-
-
-class RowFiles:
-    """Append-only files of rows, one a process; numbers of units hold in this process and its forks alone."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._mine = f"rows.{os.urandom(8).hex()}"
-        self._process = 0
-        self._file = -1
-
-    def keep(self, rows: Mapping[int, bytes]) -> None:
-        """Append rows of units in one write."""
-        if self._process != os.getpid():  # a fork has a file of its own
-            self._process = os.getpid()
-            name = f"{self._mine}.{self._process}.{os.urandom(8).hex()}"
-            self._file = os.open(self._folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        parts = (
-            part
-            for unit, row in rows.items()
-            for part in (HEAD.pack(unit, len(row), _hash(unit, len(row), row)), row)
-        )
-        data = memoryview(b"".join(parts))
-        while data:
-            data = data[os.write(self._file, data) :]
-
-    def read(self) -> dict[int, bytes]:
-        """Rows of this process and its forks."""
-        return dict(pair for file in self._files(mine=True) for pair in _rows_of(file))
-
-    def read_others(self) -> dict[bytes, bytes]:
-        """Rows of earlier processes, which may have numbered the units otherwise."""
-        return {row[:SIZE]: row for file in self._files(mine=False) for _, row in _rows_of(file)}
-
-    def _files(self, mine: bool) -> list[Path]:
-        files = sorted(self._folder.glob("rows.*"))
-        return [file for file in files if file.name.startswith(f"{self._mine}.") == mine]
 
 
 def _rows_of(file: Path) -> Iterator[tuple[int, bytes]]:

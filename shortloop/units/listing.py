@@ -18,7 +18,7 @@ from shortloop.keys.hashing import hash_file
 from shortloop.keys.own_code import PACKAGE
 from shortloop.project.project import CONFIGURATION, cache_directory, configuration, project_directory
 from shortloop.stages.records import RECORD
-from shortloop.stages.results import bare_result
+from shortloop.stages.results import bare_result, upstream
 from shortloop.store.inputs import locate
 from shortloop.store.integrity import data_outside, hash_outputs, output_files
 from shortloop.store.loaded import here
@@ -114,24 +114,17 @@ class _Needs:
 
     def add_jobs(self, folders: Iterable[Path], datasets: Iterable[str]) -> None:
         """Add the results of jobs, and the records of those that they were made from."""
-        waiting = [*folders]
+        jobs = {*folders}
         for job in datasets:
             manifest = read_manifest(self._folder_of(job))
             names = {job, *(manifest.rests_on if manifest is not None else ())}
-            waiting += [self._folder_of(each) for each in names]
-        for folder in waiting:
+            jobs |= {self._folder_of(each) for each in names}
+        for folder in jobs:
             self._add_job(folder)
-        seen = {*waiting}
-        while waiting:
-            folder = waiting.pop()
-            made_from = bare_result(folder, self._where).sources()
-            above = {self._folder_of(job, folder) for _, job in made_from} - seen
-            for each in above:
-                if (each / SETUP).is_file():
-                    seen.add(each)
-                    waiting.append(each)
-                    files = [each / name for name in (SETUP, RECORD)]
-                    self._add_files(each, {file.name: hash_file(file) for file in files if file.is_file()})
+        for each in upstream(*(bare_result(folder, self._where) for folder in jobs)):
+            if each.path not in jobs:
+                files = [each.path / name for name in (SETUP, RECORD)]
+                self._add_files(each.path, {file.name: hash_file(file) for file in files if file.is_file()})
 
     def add_input(self, option: str) -> None:
         content = option.partition(" ")[0]
@@ -165,10 +158,8 @@ class _Needs:
             return f"{INSIDE}{real[len(self._project) :]}"
         return OUTSIDE if real == "/" else f"{OUTSIDE}{real}"
 
-    def _folder_of(self, job: str, beside: Path | None = None) -> Path:
+    def _folder_of(self, job: str) -> Path:
         workdir = job.rpartition("-")[0]
-        if beside is not None and workdir == beside.name.rpartition("-")[0]:
-            return beside.parent / job
         return self._where.workdirs.get(workdir, Path(workdir)) / job
 
     def _add_job(self, folder: Path) -> None:

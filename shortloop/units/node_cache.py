@@ -123,7 +123,7 @@ class NodeCache:
                 return
             place.parent.mkdir(mode=0o700, exist_ok=True)
             part.replace(place)
-            _mark_whole(place)
+            _touch(place, _mark_of(place))
 
     def _place(self, content: str) -> Path:
         return self._folder / "contents" / _hash(content)[:2] / content
@@ -131,19 +131,17 @@ class NodeCache:
     def _is_whole(self, content: str, size: int) -> bool:
         """True if a content is complete; it is hashed unless it was marked since the machine started."""
         place = self._place(content)
-        try:
+        with contextlib.suppress(FileNotFoundError):
             if _is_known(place, size):
                 _touch(place)
                 return True
             found = place.stat()
             if found.st_size == size and hash_file(place) == content:
-                _mark_whole(place)
+                _touch(place, _mark_of(place))
                 return True
             with self._locked():
                 if place.stat().st_ino == found.st_ino:
                     place.unlink()
-        except FileNotFoundError:
-            pass
         return False
 
     def _is_of(self, folder: Path, files: Files) -> bool:
@@ -283,10 +281,6 @@ def _mark_of(place: Path) -> int:
     return (10**9 + int(_digest(place), 16) % (2 * 10**8)) * 10**9
 
 
-def _mark_whole(place: Path) -> None:
-    os.utime(place, ns=(time.time_ns(), _mark_of(place)))
-
-
 def _is_known(place: Path, size: int) -> bool:
     """True if a content exists and has not changed since it was hashed."""
     try:
@@ -296,5 +290,6 @@ def _is_known(place: Path, size: int) -> bool:
         return False
 
 
-def _touch(place: Path) -> None:
-    os.utime(place, ns=(time.time_ns(), place.stat().st_mtime_ns))
+def _touch(place: Path, modified: int | None = None) -> None:
+    """Note that a content is used now."""
+    os.utime(place, ns=(time.time_ns(), place.stat().st_mtime_ns if modified is None else modified))

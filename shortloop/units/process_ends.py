@@ -114,10 +114,8 @@ def how_ended(status: int) -> str:
     """Describe how a process ended, given its status."""
     if status >= 0:
         return f"exit with status {status}"
-    try:
-        return f"signal {-status} ({signal.Signals(-status).name})"
-    except ValueError:  # one for real-time programs
-        return f"signal {-status}"
+    names = {each.value: f" ({each.name})" for each in signal.Signals}  # none for real-time programs
+    return f"signal {-status}{names.get(-status, '')}"
 
 
 def job_lost(job: str | None, found: str, unit: str | None = None) -> TransientError:

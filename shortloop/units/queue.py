@@ -26,9 +26,7 @@ Unit = TypeVar("Unit", bound=Hashable)
 class Units:
     """Units by number, each drawn once by the process that iterates next; made before the slices fork."""
 
-    def __init__(self, costs: int | Sequence[float], left: Sequence[int] | None = None) -> None:
-        costs = [1.0] * costs if isinstance(costs, int) else list(costs)
-        left = range(len(costs)) if left is None else left
+    def __init__(self, costs: Sequence[float], left: Sequence[int]) -> None:
         self._order = sorted(left, key=lambda unit: (-costs[unit], unit))
         total = sum(costs[unit] for unit in left)
         self._shares = {unit: float(costs[unit] / total) if total else 1 / len(left) for unit in left}
@@ -46,22 +44,15 @@ class Units:
             self._elsewhere.value += 1
             self._finished([unit])
 
-    def __iter__(self) -> Iterator[int]:
-        for (unit,) in self._drawn(1):
-            yield unit
-
     def batches(self) -> Iterator[list[int]]:
         """Draw units, several at a time if they are short compared with drawing."""
-        return self._drawn(len(self._order))
-
-    def _drawn(self, most: int) -> Iterator[list[int]]:
         mine: list[int] = []
         size = 1
         while True:
             with self._next.get_lock():
                 self._finished(mine)
                 drawn = self._next.value
-                size = max(1, min(size, most, (len(self._order) - drawn) // self._tail))
+                size = max(1, min(size, (len(self._order) - drawn) // self._tail))
                 self._next.value = min(drawn + size, len(self._order))
             mine = self._order[drawn : drawn + size]
             if not mine:
@@ -101,12 +92,10 @@ def _progress_file() -> int | None:
 class Batches(Generic[Unit]):
     """Batches of units, largest first: worth sending, and so small that no worker waits at the end."""
 
-    def __init__(
-        self, costs: Mapping[Unit, float], units: Sequence[Unit], workers: int, message: float = 0.0
-    ) -> None:
+    def __init__(self, costs: Mapping[Unit, float], workers: int, message: float = 0.0) -> None:
         self._costs = costs
-        self._waiting = sorted(units, key=costs.__getitem__, reverse=True)[::-1]  # the next one is the last
-        self._cost_waiting = float(sum(costs[unit] for unit in units))
+        self._waiting = sorted(costs, key=costs.__getitem__, reverse=True)[::-1]  # the next one is the last
+        self._cost_waiting = float(sum(costs.values()))
         self._workers = max(workers, 1)
         self._least = self._workers * message  # `message`: s that sending a batch takes
         self._lock = threading.Lock()
@@ -119,13 +108,13 @@ class Batches(Generic[Unit]):
             batch: list[Unit] = []
             most = self._most()
             taken = 0.0
-            while self._waiting and (not batch or taken + self._expected(self._waiting[-1]) <= most):
-                if batch and (self._lost[batch[-1]] or self._lost[self._waiting[-1]]):
+            while self._waiting:
+                unit = self._waiting[-1]
+                taken += self._expected(self._costs[unit])
+                if batch and (taken > most or self._lost[batch[-1]] or self._lost[unit]):
                     break
-                unit = self._waiting.pop()
-                taken += self._expected(unit)
                 self._cost_waiting -= self._costs[unit]
-                batch.append(unit)
+                batch.append(self._waiting.pop())
             return batch
 
     def done(self, units: Sequence[Unit], seconds: float) -> None:
@@ -148,20 +137,12 @@ class Batches(Generic[Unit]):
 
     def _most(self) -> float:
         """Seconds that the next batch may take."""
-        rest = self._cost_waiting * self._rate() + len(self._waiting) * self._each()
+        rest = self._expected(self._cost_waiting, len(self._waiting))
         most = min(max(WORKER_MOMENT, 2 * self._least), rest / (WORKER_TAIL * self._workers))
         return max(most, self._least) * (1 + 1e-9)  # a sum of what is left may be rounded up
 
-    def _expected(self, unit: Unit) -> float:
-        """Expected seconds of a unit; infinite before one was computed."""
-        if not self._units_done:
-            return float("inf")
-        return self._costs[unit] * self._rate() + self._each()
-
-    def _rate(self) -> float:
-        """Seconds per cost."""
-        return self._seconds / self._cost_done if self._cost_done else 0.0
-
-    def _each(self) -> float:
-        """Seconds per unit, if all of them cost nothing."""
-        return self._seconds / self._units_done if self._units_done and not self._cost_done else 0.0
+    def _expected(self, cost: float, units: int = 1) -> float:
+        """Expected seconds of units, by cost, or by number if all cost nothing; infinite at first."""
+        if self._cost_done:
+            return cost * (self._seconds / self._cost_done)
+        return units * (self._seconds / self._units_done) if self._units_done else float("inf")

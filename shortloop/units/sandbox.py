@@ -13,13 +13,13 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from shortloop.base.errors import TransientError
 from shortloop.keys.own_code import PACKAGE, ROOT
-from shortloop.project.project import configuration
 from shortloop.stages.results import Where
 from shortloop.store.loaded import here
 from shortloop.units.messages import JobWork, Mirrored
@@ -53,7 +53,6 @@ MACHINERY = (
 BETWEEN = {"genericpath", "os", "pathlib", "posixpath", "tokenize", "zipfile", "zipfile._path"}
 RESOLVING = {"_joinrealpath", "realpath", "resolve"}
 
-_stat = os.stat
 _rules: _Rules | None = None
 _refused: list[TransientError] = []
 _is_hooked = False
@@ -88,8 +87,7 @@ def where_of(work: JobWork) -> Where:
     mirrored = work.get("mirrored")
     if mirrored is None:
         return here()
-    workdirs = {name: Path(folder) for name, folder in configuration().workdirs.items()}
-    return Where({content: Path(place) for content, place in mirrored["inputs"].items()}, workdirs)
+    return replace(here(), files={content: Path(place) for content, place in mirrored["inputs"].items()})
 
 
 def translated(notes: bytes, mirrored: Mirrored | None) -> bytes:
@@ -159,7 +157,7 @@ class _Rules:
                 return False
             if how == CHANGES:
                 return True
-            return not _above(name, self._whole) and (how == LISTS or not _exists(name))
+            return not _above(name, self._whole) and (how == LISTS or not os.access(name, os.F_OK))
         top = "" if _above(name, self._others) else _above(name, self._absent)
         return bool(top) and not _is_hidden(name, top)
 
@@ -176,14 +174,6 @@ def _is_hidden(name: str, top: str) -> bool:
     """True for hidden files and caches, on which no results depend."""
     rest = f"{name[len(top) - 1 :]}/"
     return "/." in rest or "/__pycache__/" in rest
-
-
-def _exists(name: str) -> bool:
-    try:
-        _stat(name)
-    except (OSError, ValueError):
-        return False
-    return True
 
 
 def _hook(event: str, arguments: tuple[Any, ...]) -> None:

@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import hashlib
 import importlib
+import itertools
 import json
 import math
 import mmap
@@ -75,11 +76,9 @@ def open_shared(task: Task, work: JobWork, folder: Path) -> Stage:
 
 def _state_of_libraries() -> dict[str, str]:
     found = {}
-    for name, state in STATES.items():
-        module = sys.modules.get(name)
-        if module is not None:
-            with contextlib.suppress(Exception):  # of a version that has it not
-                found[name] = repr(state(module))
+    for name in STATES.keys() & sys.modules.keys():
+        with contextlib.suppress(Exception):  # of a version that has it not
+            found[name] = repr(STATES[name](sys.modules[name]))
     return found
 
 
@@ -252,10 +251,8 @@ class UnitFile(Sequence[object]):
             begin, lengths = self.about.parts[unit]
             room = [length + -length % ALIGNED for length in lengths]
             data = self._read(begin, sum(room))
-            pieces, at = [], 0
-            for length, whole in zip(lengths, room, strict=True):
-                pieces.append(data[at : at + length])
-                at += whole
+            starts = itertools.accumulate(room, initial=0)
+            pieces = [data[at : at + length] for at, length in zip(starts, lengths)]
             self._last = unit, pickle.loads(pieces[0], buffers=pieces[1:])
         return self._last[1]
 

@@ -45,7 +45,7 @@ def test_no_job_takes_workers_that_another_is_starting(monkeypatch: pytest.Monke
 
     def job() -> None:
         units = [b"%d" % number for number in range(4)]
-        batches = Batches(dict.fromkeys(units, 1.0), units, 2, engine.message)
+        batches = Batches(dict.fromkeys(units, 1.0), 2, engine.message)
         supplies: Any = SimpleNamespace(work=_Work())
         try:
             done.extend(len(each.units) for each in engine.compute(supplies, batches, {}))

@@ -157,13 +157,13 @@ def test_how_far_a_job_is_stands_in_its_folder(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(
         "shortloop.units.queue._progress_file", lambda: os.open(tmp_path / PROGRESS, os.O_RDWR)
     )
-    units = Units([3.0, 1.0, 1.0, 1.0])
+    units = Units([3.0, 1.0, 1.0, 1.0], range(4))
     assert progress_of(tmp_path) == (0.0, 0, 4)
-    drawn = iter(units)
-    assert next(drawn) == 0
-    assert next(drawn) == 1
+    drawn = units.batches()
+    assert next(drawn) == [0]
+    assert next(drawn) == [1]
     assert progress_of(tmp_path) == (0.5, 0, 3)  # as the first one ended; the second is drawn after that
-    other = iter(units)
+    other = units.batches()
     next(other)
     next(drawn)
     assert progress_of(tmp_path) == (0.667, 1, 2)

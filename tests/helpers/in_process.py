@@ -12,6 +12,7 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -148,7 +149,7 @@ def cut_off_and_resumed(task: Task, like: Path, above: Path, done: int, workers:
             units = Checkpoint(costs if number == 2 else list(range(len(costs))), units=found)
             arrays = lay_out(stage, task, units.create_array)
             if isinstance(stage, CollectingStage):
-                take_rows(stage, units.left(), units.take_row, units.rows_before())
+                take_rows(stage, units.left(), units.take, units.rows_before())
             units.start()
             if number == 1:
                 _work(stage, units, arrays, done)
@@ -162,7 +163,7 @@ def cut_off_and_resumed(task: Task, like: Path, above: Path, done: int, workers:
 
 
 def _work(stage: Stage, units: Checkpoint, arrays: Mapping[str, np.ndarray], most: int | None = None) -> None:
-    for ran, unit in enumerate(units):
+    for ran, unit in enumerate(chain.from_iterable(units.batches())):
         if ran == most:
             return
         if isinstance(stage, CollectingStage):

@@ -31,14 +31,15 @@ def prepare():
     from shortloop.units.queue import Units
 
     burn(options["burn"])
-    return bytearray(b"x") * (options["shared"] * {MB}), Units(options["units"])
+    units = range(options["units"])
+    return bytearray(b"x") * (options["shared"] * {MB}), Units([1.0] * len(units), units)
 
 
 def analysis(sliceno, prepare_res):
     shared, units = prepare_res
     own = bytearray(b"x") * (options["own"] * {MB})
     burn(options["burn"])
-    for _ in units:
+    for _ in units.batches():
         time.sleep(0.02)
     time.sleep(1.5 if own else 0)
 

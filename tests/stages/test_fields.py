@@ -20,7 +20,7 @@ from toy_stages import Growing, Numbers, Powers, task_of
 from shortloop.base.errors import InputError, TransientError
 from shortloop.exax.declare import stage
 from shortloop.stages.dataset import Dataset
-from shortloop.stages.needs import Needs, bytes_of, needs_of, seconds_of
+from shortloop.stages.needs import Needs, amount_of, needs_of
 from shortloop.stages.results import Where
 from shortloop.stages.stage import STAGE_OF, File, Job, Stage
 from shortloop.stages.task import REQUIRED, Task, costs_of, fields_of, open_stage, typed_options
@@ -482,11 +482,11 @@ def test_a_decorated_class_says_it_itself() -> None:
 
 def test_durations_and_sizes() -> None:
     said = {"90 s": 90, "5 min": 300, "5 minutes": 300, "2 h": 7200, "1.5h": 5400, "1 day": 86400}
-    assert {text: seconds_of(text) for text in said} == said
-    assert [seconds_of(text) for text in ("", "5", "min", "-5 s", "5 m", "1 h 5 min")] == [None] * 6
+    assert {text: amount_of("timeout", text) for text in said} == said
+    assert [amount_of("timeout", text) for text in ("", "5", "min", "-5 s", "5 m", "1 h 5 min")] == [None] * 6
     sizes = {"30 GB": 30 * 10**9, "16 GiB": 16 * 2**30, "500 MB": 5 * 10**8, "1 kB": 1000, "7 B": 7}
-    assert {text: bytes_of(text) for text in sizes} == sizes
-    assert [bytes_of(text) for text in ("", "30", "30 Gb", "GB")] == [None] * 4
+    assert {text: amount_of("memory", text) for text in sizes} == sizes
+    assert [amount_of("memory", text) for text in ("", "30", "30 Gb", "GB")] == [None] * 4
 
 
 def test_a_limit_is_said_as_it_is_written() -> None:

@@ -89,9 +89,9 @@ def test_units_become_arrays_and_a_frame(tmp_path: Path) -> None:
     assert found.names() == ["power", "terms", "units"]
     with pytest.raises(KeyError, match="main-1 has power, terms, units"):
         found["other"]
-    named = dimensions(found.record)
-    assert named.of == {"power": ("units",), "terms": ("units", "axis_1_of_terms")}
-    assert named.coordinates == {"units": "units"}
+    axes, coordinates = dimensions(found.record)
+    assert axes == {"power": ("units",), "terms": ("units", "axis_1_of_terms")}
+    assert coordinates == {"units": "units"}
     none, _ = done(opened(power, squares, True, count=0), tmp_path / "main-2")
     assert "coordinates" not in none.record
 
@@ -110,9 +110,9 @@ def test_a_function_names_its_axes_with_values(tmp_path: Path, monkeypatch: pyte
     stage = stage_of_function(means)()
     stage.count = 3  # type: ignore[attr-defined]
     write_output(stage, Task("means", "", "", None, {}, {}, None), {}, [])
-    named = dimensions(open_result(tmp_path).record)
-    assert named.of == {"means": ("sessions", "sides"), "sides": ("sides",)}
-    assert named.coordinates == {"sides": "sides"}
+    axes, coordinates = dimensions(open_result(tmp_path).record)
+    assert axes == {"means": ("sessions", "sides"), "sides": ("sides",)}
+    assert coordinates == {"sides": "sides"}
 
 
 def test_units_that_read_the_same_are_taken_over(tmp_path: Path) -> None:

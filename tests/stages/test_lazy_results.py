@@ -135,11 +135,13 @@ def test_objects_in_a_frame_are_copied() -> None:
     kept = KeptFrames()
 
     def read() -> pd.DataFrame:
-        return pd.DataFrame({"odd": pd.Series([[1], {"a": 1}])})
+        return pd.DataFrame({"odd": pd.Series([[1], {"a": 1}]), "x": [1.0, 2.0]})
 
     given: Any = kept.get("a", "pandas", read)
     given["odd"][0].append(2)
     given["odd"][1]["a"] = 2
+    given.loc[0, "x"] = 9.0  # as in frames without objects
+    assert given["x"].tolist() == [9.0, 2.0]
     pd.testing.assert_frame_equal(kept.get("a", "pandas", read), read())  # type: ignore[arg-type]
 
 

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from jobs_project import ROOT, fresh_python
 
 from shortloop.base.errors import InputError
-from shortloop.stages.objects import loaded, pickled
+from shortloop.stages.objects import loaded, packed
 
 
 class Side(enum.Enum):
@@ -71,12 +71,12 @@ OBJECTS = st.recursive(
 
 @given(OBJECTS)
 def test_nested_objects_come_back_equal_and_give_the_same_bytes_again(value: object) -> None:
-    data, _ = pickled(value, "x", "fit")
+    data = packed(value, "x", "fit").data
     for back in (loaded(data), pickle.loads(data)):
         assert back == value
         assert type(back) is type(value)
-        assert pickled(back, "x", "fit")[0] == data
-    assert pickled(copy.deepcopy(value), "x", "fit")[0] == data
+        assert packed(back, "x", "fit").data == data
+    assert packed(copy.deepcopy(value), "x", "fit").data == data
 
 
 @given(st.lists(KEYS, unique=True))
@@ -85,7 +85,7 @@ def test_the_order_in_which_a_set_was_filled_does_not_show(members: list[object]
     for each in reversed(members):
         backwards.add(each)
     sets = [set(members), backwards, ({*range(1000), *members} - {*range(1000)}) | {*members}]
-    assert len({pickled([each, frozenset(each)], "x", "fit")[0] for each in sets}) == 1
+    assert len({packed([each, frozenset(each)], "x", "fit").data for each in sets}) == 1
 
 
 def test_texts_and_types_that_are_one_object_or_several_give_the_same_bytes() -> None:
@@ -96,15 +96,15 @@ def test_texts_and_types_that_are_one_object_or_several_give_the_same_bytes() ->
         [text, other, (1, "b"), (*[1, "".join("b")],)],
         {"k": np.zeros(2, kind), "l": np.zeros(2, np.dtype(">f8").newbyteorder("S").newbyteorder("S"))},
     ]
-    assert pickled(same, "x", "fit")[0] == pickled(others, "x", "fit")[0]
+    assert packed(same, "x", "fit").data == packed(others, "x", "fit").data
 
 
 def test_parts_that_are_one_object_stay_one() -> None:
     part: list[object] = [1]
-    back: Any = loaded(pickled([part, part, {"a": part}], "x", "fit")[0])
+    back: Any = loaded(packed([part, part, {"a": part}], "x", "fit").data)
     assert back[0] is back[1] is back[2]["a"]
     part.append(part)
-    around: Any = loaded(pickled(part, "x", "fit")[0])
+    around: Any = loaded(packed(part, "x", "fit").data)
     assert around[1] is around
 
 
@@ -112,7 +112,7 @@ def test_what_is_nested_deeply_is_kept() -> None:
     value: Any = 1
     for _ in range(900):
         value = [value]
-    back: Any = loaded(pickled({"x": Held(value)}, "x", "fit")[0])
+    back: Any = loaded(packed({"x": Held(value)}, "x", "fit").data)
     assert repr(back["x"].value) == repr(value)
 
 
@@ -123,7 +123,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 import statsmodels.formula.api as smf
-from shortloop.stages.objects import pickled
+from shortloop.stages.objects import packed
 rng = np.random.default_rng(0)
 frame = pd.DataFrame(rng.normal(size=(80, 3)), columns=["a", "b", "c"]).assign(g=["u", "v"] * 40)
 y = (frame.a + rng.normal(size=80) > 0).astype(int)
@@ -135,7 +135,7 @@ found = {
     "categorical": pd.Categorical(frame["g"]), "index": pd.MultiIndex.from_frame(frame[["a", "g"]]),
     "objects": np.array(["a", None, {"x", "y"}], dtype=object), "masked": np.ma.masked_equal([1, 2], 1),
 }
-print({name: hashlib.sha1(pickled(each, name, "fit")[0]).hexdigest() for name, each in found.items()})
+print({name: hashlib.sha1(packed(each, name, "fit").data).hexdigest() for name, each in found.items()})
 """
 
 
@@ -147,7 +147,7 @@ def test_models_have_the_same_bytes_in_each_process() -> None:
 
 def test_modules_are_those_that_reading_imports() -> None:
     value = {"a": Held(np.arange(2)), "b": functools.partial(len), "c": pd.Interval(0, 1)}
-    _, modules = pickled(value, "x", "fit")
+    modules = packed(value, "x", "fit").described["modules"]
     assert {__name__, "numpy", "pandas"} <= {*modules}
     assert {"builtins", "functools"}.isdisjoint(modules)
 
@@ -190,7 +190,7 @@ def test_what_cannot_be_read_back_is_refused_with_its_place_and_a_remedy(
     tmp_path: Path, value: Any, where: str, hint: str
 ) -> None:
     with pytest.raises(InputError) as caught:
-        pickled(value(tmp_path), "x", "fit")
+        packed(value(tmp_path), "x", "fit")
     assert caught.value.field == where
     assert hint in str(caught.value.hint)
     assert "0x" not in caught.value.message  # which is a job's result, and the same in every process
@@ -198,8 +198,8 @@ def test_what_cannot_be_read_back_is_refused_with_its_place_and_a_remedy(
 
 def test_a_class_of_the_main_module_is_refused() -> None:
     code = (
-        "class Own: pass\nfrom shortloop.stages.objects import pickled\n"
-        "try: pickled([Own()], 'x', 'fit')\nexcept ValueError as error: print(error)"
+        "class Own: pass\nfrom shortloop.stages.objects import packed\n"
+        "try: packed([Own()], 'x', 'fit')\nexcept ValueError as error: print(error)"
     )
     said = fresh_python(code, ROOT)
     assert "x[0]" in said
@@ -216,4 +216,4 @@ def test_a_formula_is_read_alike_wherever_it_is_read() -> None:
     frame = pd.DataFrame({"y": [1.0, 2.0, 4.0, 3.0], "z": [1.0, 2.0, 3.0, 5.0]})
     fitted = smf.ols("y ~ own(z)", frame).fit()
     with pytest.raises(InputError, match="name 'own' is not defined"):
-        pickled(fitted, "x", "fit")
+        packed(fitted, "x", "fit")

@@ -19,7 +19,6 @@ from jobs_project import empty_project, make_job
 from shortloop.base.errors import InputError
 from shortloop.base.plain import Plain
 from shortloop.stages.records import (
-    Array,
     Described,
     axes_of,
     check_array_name,
@@ -31,6 +30,7 @@ from shortloop.stages.records import (
     write_record,
 )
 from shortloop.stages.results import open_result
+from shortloop.stages.stage import Values
 from shortloop.stages.threads import Pool
 
 project = pytest.fixture(empty_project)
@@ -56,7 +56,7 @@ DTYPES = st.one_of(
 @given(values=npst.arrays(DTYPES, npst.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4)))
 def test_arrays_come_back_bit_for_bit(job: Path, values: np.ndarray) -> None:
     save_array("a", values)
-    write_record("train", "S01", {"a": Array("x × y", "anything", "V")})
+    write_record("train", "S01", {"a": Values(None, "x × y", "anything", "V")})
     result = open_result(job)
     back = result.arrays["a"]
     assert back.dtype == values.dtype
@@ -76,7 +76,7 @@ def test_fortran_order_and_views_come_back_as_they_look(job: Path) -> None:
     values = np.asfortranarray(np.arange(24.0).reshape(2, 3, 4))
     for number, each in enumerate([values, values[:, ::-1, ::2], values.T, np.broadcast_to(1.0, (3, 2))]):
         save_array(f"a{number}", each)
-        write_record("train", None, {f"a{number}": Array("", "")})
+        write_record("train", None, {f"a{number}": Values(None, "", "")})
         np.testing.assert_array_equal(open_result(job).arrays[f"a{number}"], each)
 
 
@@ -97,7 +97,7 @@ class Trap:
 
 def test_a_pickle_in_the_place_of_an_array_is_never_opened(job: Path) -> None:
     save_array("a", np.zeros(3))
-    write_record("train", None, {"a": Array("", "")})
+    write_record("train", None, {"a": Values(None, "", "")})
     trap = np.empty(1, dtype=object)
     trap[0] = Trap()
     for content in ("array", "plain"):
@@ -108,7 +108,7 @@ def test_a_pickle_in_the_place_of_an_array_is_never_opened(job: Path) -> None:
         with pytest.raises(ValueError, match=r"pickle|Python objects"):
             open_result(job).arrays["a"]
         with pytest.raises(ValueError, match=r"pickle|Python objects"):
-            write_record("train", None, {"a": Array("", "")})
+            write_record("train", None, {"a": Values(None, "", "")})
     assert not Path("sprung").exists()
 
 
@@ -121,7 +121,7 @@ def test_a_created_array_is_shared_with_forks(job: Path) -> None:
             shared[row] = [row, -row]
             os._exit(0)
         assert os.waitpid(child, 0)[1] == 0
-    write_record("train", None, {"a": Array("", "")})
+    write_record("train", None, {"a": Values(None, "", "")})
     expected = [[0, 0], [1, -1], [2, -2], [3, -3]]
     np.testing.assert_array_equal(open_result(job).arrays["a"], expected)
     assert open_result(job).arrays["a"].dtype == np.int16
@@ -153,7 +153,7 @@ def test_facts_that_are_no_plain_data_are_refused(job: Path, value: Any) -> None
 
 def test_an_array_that_was_not_written_is_noticed(job: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"gone\.npy"):
-        write_record("train", None, {"gone": Array("", "")})
+        write_record("train", None, {"gone": Values(None, "", "")})
     assert not Path("record.json").exists()
 
 
@@ -225,10 +225,10 @@ def write(folder: Path, coordinates: dict[str, str]) -> None:
         save_array("table", np.zeros((2, 2)))
         save_array("more", np.zeros(5))
         arrays = {
-            "values": Array("rows × columns", ""),
-            "places": Array("columns", ""),
-            "table": Array("columns × lines", ""),
-            "more": Array("lines", ""),
+            "values": Values(None, "rows × columns", ""),
+            "places": Values(None, "columns", ""),
+            "table": Values(None, "columns × lines", ""),
+            "more": Values(None, "lines", ""),
         }
         write_record("made", None, arrays, facts=FACTS, coordinates=coordinates)
 

@@ -13,7 +13,8 @@ from jobs_project import ROOT, empty_project, fresh_python, make_job
 from shortloop.base.errors import InputError
 from shortloop.base.types import Span
 from shortloop.keys import file_state as filestate
-from shortloop.stages.records import Array, Outside, save_array, write_record
+from shortloop.stages.records import Outside, save_array, write_record
+from shortloop.stages.stage import Values
 from shortloop.store.inputs import check_located, locate, register
 from shortloop.store.loaded import load
 from shortloop.store.loaded import open_job as open_result
@@ -48,8 +49,8 @@ def job(project: Path, recording: Path, monkeypatch: pytest.MonkeyPatch) -> Path
         inside.chdir(folder)
         save_array("labels", np.array([0, 1, 1, 0]))
         arrays = {
-            "values": Array("x × y × z", "values", "V", Outside("a.mat", content, SPAN)),
-            "labels": Array("y", "labels"),
+            "values": Values(Outside("a.mat", content, SPAN), "x × y × z", "values", "V"),
+            "labels": Values(None, "y", "labels"),
         }
         write_record("read", "S01", arrays)
     return folder

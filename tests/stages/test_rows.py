@@ -24,7 +24,6 @@ from shortloop.stages.failures import (
     Tried,
     check_missing,
     failed_units,
-    objects_with_failed,
     text_of,
     tried,
     with_failed,
@@ -235,18 +234,17 @@ NAMES: Any = ["a", ["b", 1], 3, "d"]
 ERRORS = {1: "ValueError: b", 3: "KeyError: d"}
 
 
-def kept(**values: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def kept(**values: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """What two units of four gave, and the errors of the others."""
     from shortloop.stages.rows import pack, unpack
 
     rows = [unpack(pack({name: each[unit] for name, each in values.items()}, "it")) for unit in (0, 1)]
-    arrays, tables, _ = stacked(["a", 3], rows, "it")
-    return with_failed(NAMES, arrays, tables, ERRORS)
+    return with_failed(NAMES, *stacked(["a", 3], rows, "it"), ERRORS)
 
 
 def test_arrays_hold_missing_values() -> None:
     day = np.datetime64("2020-01-01")
-    arrays, _ = kept(
+    arrays, _, _ = kept(
         x=(0.5, 1.5),
         n=(1, 2),
         good=(True, False),
@@ -279,11 +277,13 @@ def test_tables_of_pandas_have_a_row_for_each(tmp_path: Any, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     frames = [
         frame(pd, unit).assign(
-            day=pd.Timestamp("2020-01-01"), kind=lambda rows: rows["kind"].astype("category")
+            day=pd.Timestamp("2020-01-01"),
+            kind=lambda rows: rows["kind"].astype("category"),
+            whole=lambda rows: rows["n"].astype("Int32"),
         )
         for unit in (7, 8)
     ]
-    _, tables = kept(rows=frames)
+    _, tables, _ = kept(rows=frames)
     table = tables["rows"]
     assert table["unit"].tolist() == ["a", "a", "['b', 1]", 3, 3, "d"]
     assert table["unit_error"].tolist()[2] == "ValueError: b"
@@ -292,6 +292,7 @@ def test_tables_of_pandas_have_a_row_for_each(tmp_path: Any, monkeypatch: pytest
     assert table.iloc[2].drop(["unit", "unit_error"]).isna().all()
     types = {name: str(kind) for name, kind in table.dtypes.items()}
     assert types["n"] == "Int64"
+    assert types["whole"] == "Int32"
     assert types["good"] == "boolean"
     assert types["kind"] == "category"
     assert types["day"].startswith("datetime64")
@@ -308,8 +309,7 @@ def test_tables_are_read_back_as_they_were(
     for errors in (ERRORS, {}):
         names = ["a", "b", "c", "d"] if errors else ["a", "c"]
         rows = [unpack(pack({"rows": frame(library, unit)}, "it")) for unit in (7, 8)]
-        arrays, tables, _ = stacked(["a", "c"], rows, "it")
-        table = with_failed(names, arrays, tables, errors)[1]["rows"]
+        table = with_failed(names, *stacked(["a", "c"], rows, "it"), errors)[1]["rows"]
         described = save_table("rows", table)
         found: Any = read_table(tmp_path / "rows.parquet", described)
         assert found.equals(table)
@@ -328,11 +328,8 @@ def test_a_value_of_that_name_is_refused() -> None:
 
 
 def test_objects_stay_with_their_units(tmp_path: Path) -> None:
-    from shortloop.stages.rows import pack, unpack
-
-    rows = [unpack(pack({"model": {1: {name}}}, "it")) for name in "xy"]
-    _, _, found = stacked(["a", 3], rows, "it")
-    (model,) = objects_with_failed(found, len(NAMES), ERRORS).values()
+    _, _, objects = kept(model=[{1: {name}} for name in "xy"])
+    (model,) = objects.values()
     (tmp_path / "model.pkl").write_bytes(model.data)
     read = Objects(tmp_path, {"model": model.described}, lambda: NAMES, lambda file: None)["model"]
     assert [read[name] for name in NAMES] == [{1: {"x"}}, None, {1: {"y"}}, None]  # type: ignore[index]

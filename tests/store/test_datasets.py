@@ -14,7 +14,6 @@ from jobs_project import empty_project
 from jobs_recorded import parts_with
 
 from shortloop.store.integrity import (
-    Dependencies,
     content_of_job,
     dataset_content,
     hash_outputs,
@@ -22,6 +21,7 @@ from shortloop.store.integrity import (
     output_files,
 )
 from shortloop.store.manifest import Manifest, StoredJob, write_manifest
+from shortloop.store.store import Store
 
 CONTENTS = {"main-1": "c1", "main-2": "c2"}
 
@@ -147,13 +147,22 @@ class Chain:
 
     def broken(self, job: str) -> str:
         """As a run that only begins finds it."""
-        rests = Dependencies(lambda each: self.folder / each, lambda each: self._whole(rests, each))
-        return rests.broken(self.folder / job, [DESCRIPTION])
+        with ChainStore(self) as store:
+            return store.broken(self.folder / job, [DESCRIPTION])
 
-    def _whole(self, rests: Dependencies, job: str) -> StoredJob | None:
-        if job in self.lost or rests.broken(self.folder / job, [DESCRIPTION]):
+
+class ChainStore(Store):
+    """Finds jobs of a chain that are not lost, and whose datasets are whole."""
+
+    def __init__(self, chain: Chain) -> None:
+        super().__init__()
+        self._chain = chain
+
+    def by_id(self, job: str) -> StoredJob | None:
+        folder = self._chain.folder / job
+        if job in self._chain.lost or self.broken(folder, [DESCRIPTION]):
             return None
-        return StoredJob(job, self.folder / job, f"c{job.partition('-')[2]}", 0.0, False)
+        return StoredJob(job, "", folder, f"c{job.partition('-')[2]}", 0.0, False, None, "{}", ())
 
 
 def test_a_long_chain_that_is_whole(project: Path) -> None:
@@ -170,6 +179,6 @@ def test_one_that_is_lost_breaks_all_after_it(project: Path) -> None:
 def test_files_that_are_no_datasets_rest_on_nothing(project: Path) -> None:
     chain = Chain(project, 2)
     chain.lost.add("main-0")
-    rests = Dependencies(lambda each: chain.folder / each, lambda each: None)
-    assert rests.broken(chain.folder / "main-1", ["x.npy"]) == ""
-    assert rests.broken(chain.folder / "main-1", []) == "main-0"  # not known: its manifest says
+    with ChainStore(chain) as store:
+        assert store.broken(chain.folder / "main-1", ["x.npy"]) == ""
+        assert store.broken(chain.folder / "main-1", []) == "main-0"  # not known: its manifest says

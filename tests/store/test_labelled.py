@@ -23,8 +23,9 @@ import shortloop
 from shortloop.base.errors import InputError
 from shortloop.base.plain import Plain
 from shortloop.keys.closure import closure
-from shortloop.stages.records import Array, axes_of, save_array, write_record
+from shortloop.stages.records import axes_of, save_array, write_record
 from shortloop.stages.results import open_result
+from shortloop.stages.stage import Values
 from shortloop.store.loaded import LoadedJob
 
 project = pytest.fixture(empty_project)
@@ -44,7 +45,7 @@ def write(
         patch.chdir(folder)
         for name, (_, values) in arrays.items():
             save_array(name, values)
-        said = {name: Array(axes, f"all {name}", "V") for name, (axes, _) in arrays.items()}
+        said = {name: Values(None, axes, f"all {name}", "V") for name, (axes, _) in arrays.items()}
         write_record("toy", "A", said, facts=facts, coordinates=dict(coordinates or {}), versions=versions)
 
 

@@ -10,7 +10,8 @@ from jobs_project import empty_project, make_job
 
 import shortloop
 from shortloop.base.errors import InputError
-from shortloop.stages.records import Array, reject, save_array, write_record
+from shortloop.stages.records import reject, save_array, write_record
+from shortloop.stages.stage import Values
 from shortloop.store.loaded import load
 
 project = pytest.fixture(empty_project)
@@ -29,7 +30,7 @@ def job(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         inside.chdir(made)
         save_array("weights", np.arange(6.0).reshape(2, 3))
         save_array("labels", np.array([0, 1]))
-        arrays = {"weights": Array("a × b", "weights", "V"), "labels": Array("a", "class")}
+        arrays = {"weights": Values(None, "a × b", "weights", "V"), "labels": Values(None, "a", "class")}
         write_record("train", "S01", arrays, facts={"classes": ["x", "y"]})
     return made
 

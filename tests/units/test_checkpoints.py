@@ -17,7 +17,7 @@ from source_tree import ROOT
 
 from shortloop.stages.content import SIZE
 from shortloop.store.crash_repair import CHECKPOINTS
-from shortloop.units.checkpoints import HEAD, Checkpoint, RowFiles, clear_checkpoint
+from shortloop.units.checkpoints import HEAD, Checkpoint, clear_checkpoint
 
 SETUP: dict[str, Any] = {
     "method": "train",
@@ -39,11 +39,11 @@ def work(
 ) -> list[int]:
     """Run the units of a job in a folder; which ones it ran."""
     monkeypatch.chdir(folder)
-    found = Checkpoint(n)
+    found = Checkpoint([1.0] * n)
     out = found.create_array("squares", (n,), np.int64)
     found.start()
     ran: list[int] = []
-    for unit in found:
+    for (unit,) in found.batches():
         if len(ran) == stop_after:
             return ran  # the unit that was drawn is not done
         out[unit] = unit**2
@@ -98,10 +98,10 @@ def test_a_damaged_array_and_a_power_cut_begin_anew(
 
 def test_a_job_that_has_not_ended_yet_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(job_folder(tmp_path, 7))
-    running = Checkpoint(6)
+    running = Checkpoint([1.0] * 6)
     out = running.create_array("squares", (6,), np.int64)
     running.start()
-    drawn = iter(running)
+    drawn = running.batches()
     out[next(drawn)] = -1
     folder = job_folder(tmp_path, 8)
     assert work(folder, monkeypatch) == list(range(6))
@@ -114,13 +114,13 @@ SLOW = """
 import os, sys, time
 import numpy as np
 from shortloop.units.checkpoints import Checkpoint
-found = Checkpoint(40)
+found = Checkpoint([1.0] * 40)
 out = found.create_array("squares", (40, 1000), np.int64)
 found.start()
 children = [os.fork() for _ in range(1)]
-for unit in found:
+for (unit,) in found.batches():
     out[unit] = unit**2
-    time.sleep(0.02)
+    time.sleep(0.06)
     os.write(1, b"%d\\n" % unit)
 if 0 in children:
     os._exit(0)
@@ -167,9 +167,9 @@ def test_no_file_of_a_job_is_needed_to_clear(tmp_path: Path) -> None:
 def pages(folder: Path, monkeypatch: pytest.MonkeyPatch, stop_after: int = 9, code: str = "") -> list[str]:
     """Run the units of a job that keeps files; the files of the job once all are done."""
     monkeypatch.chdir(folder)
-    found = Checkpoint(4, code)
+    found = Checkpoint([1.0] * 4, code)
     found.start()
-    for ran, unit in enumerate(found):
+    for ran, (unit,) in enumerate(found.batches()):
         if ran == stop_after:
             return []
         found.keep_file(f"pages/{unit}.txt", f"{folder.name} {unit}".encode())
@@ -194,7 +194,7 @@ def test_files_outlive_a_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, do
 def test_two_units_give_no_file_of_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Which of them is the last is by chance. A unit that is done again gives the same again."""
     monkeypatch.chdir(job_folder(tmp_path, 7))
-    found = Checkpoint(2)
+    found = Checkpoint([1.0] * 2)
     found.keep_file("page.txt", b"one")
     found.keep_file("page.txt", b"one")
     with pytest.raises(ValueError, match=r"two units give the file page\.txt"):
@@ -203,7 +203,7 @@ def test_two_units_give_no_file_of_one_name(tmp_path: Path, monkeypatch: pytest.
 
 def test_a_file_that_was_cut_short_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(job_folder(tmp_path, 7))
-    found = Checkpoint(1)
+    found = Checkpoint([1.0])
     found.start()
     with monkeypatch.context() as inside:
         inside.setattr(Path, "replace", lambda *args: (_ for _ in ()).throw(KeyboardInterrupt))
@@ -214,7 +214,7 @@ def test_a_file_that_was_cut_short_is_none(tmp_path: Path, monkeypatch: pytest.M
         inside.setattr(os, "getpid", lambda: 1)  # another process, that was killed
         inside.setattr(Path, "replace", lambda *args: None)
         found.keep_file("pages/0.txt", b"whole")
-    assert list(found) == [0]
+    assert list(found.batches()) == [[0]]
     assert found.finish() == ["pages/0.txt"]
     assert Path("pages/0.txt").read_bytes() == b"whole"
 
@@ -246,58 +246,70 @@ def key(name: str) -> bytes:
 FIRST = key("first") + b"1"
 
 
-def test_what_is_kept_is_read(tmp_path: Path) -> None:
-    rows = {3: key("three"), 0: key("none"), 7: key("seven") + os.urandom(100_000)}
-    files = RowFiles(tmp_path)
-    files.keep({unit: row for unit, row in rows.items() if unit != 7})
-    files.keep({7: rows[7]})
-    assert files.read() == rows
-    assert files.read_others() == {}
-    assert RowFiles(tmp_path / "none").read() == {}
+def row_keeper(folder: Path, monkeypatch: pytest.MonkeyPatch, units: int) -> Checkpoint:
+    """The checkpoint of a job in a folder, whose units give rows."""
+    monkeypatch.chdir(folder)
+    return Checkpoint([1.0] * units, units=None)
 
 
-def test_numbers_hold_for_nobody_else(tmp_path: Path) -> None:
+def two_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Keep two rows of a job that is cut off then; their file."""
+    found = row_keeper(job_folder(tmp_path, 7), monkeypatch, 2)
+    found.keep_rows({0: FIRST})
+    found.keep_rows({1: key("second")})
+    (file,) = tmp_path.glob(".checkpoints/*/rows.*")
+    return file
+
+
+def test_what_is_kept_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = {1: key("three"), 0: key("none"), 2: key("seven") + os.urandom(100_000)}
+    found = row_keeper(job_folder(tmp_path, 7), monkeypatch, 3)
+    found.keep_rows({unit: row for unit, row in rows.items() if unit != 2})
+    assert found.left() == [2]
+    found.keep_rows({2: rows[2]})
+    assert found.rows() == [rows[unit] for unit in range(3)]
+    assert found.rows_before() == {}
+
+
+def test_numbers_hold_for_nobody_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever opens the stage again may find its units in another order."""
-    RowFiles(tmp_path).keep({3: key("three") + b"3"})
-    again = RowFiles(tmp_path)
-    again.keep({0: key("three") + b"3"})
-    again.keep({3: key("none") + b"0"})
-    assert again.read() == {0: key("three") + b"3", 3: key("none") + b"0"}
-    assert again.read_others() == {key("three"): key("three") + b"3"}
+    row_keeper(job_folder(tmp_path, 7), monkeypatch, 2).keep_rows({1: key("three") + b"3"})
+    again = row_keeper(job_folder(tmp_path, 8), monkeypatch, 2)
+    assert again.left() == [0, 1]
+    again.keep_rows({0: key("three") + b"3"})
+    again.keep_rows({1: key("none") + b"0"})
+    assert again.rows() == [key("three") + b"3", key("none") + b"0"]
+    assert again.rows_before() == {key("three"): key("three") + b"3"}
 
 
-def test_each_process_has_a_file_of_its_own(tmp_path: Path) -> None:
-    files = RowFiles(tmp_path)
-    files.keep({0: b"0"})
+def test_each_process_has_a_file_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = row_keeper(job_folder(tmp_path, 7), monkeypatch, 401)
+    found.keep_rows({0: b"0"})
     for number in (1, 2):
         child = os.fork()
         if not child:
             for unit in range(number, 400, 2):
-                files.keep({unit: f"{unit}".encode() * 50})
+                found.keep_rows({unit: f"{unit}".encode() * 50})
             os._exit(0)
     for _ in range(2):
         assert os.wait()[1] == 0
-    files.keep({400: b"400"})
-    assert files.read() == {**{unit: f"{unit}".encode() * 50 for unit in range(1, 400)}, 0: b"0", 400: b"400"}
-    assert len(list(tmp_path.iterdir())) == 3
+    found.keep_rows({400: b"400"})
+    assert found.rows() == [b"0", *(f"{unit}".encode() * 50 for unit in range(1, 400)), b"400"]
+    assert len([*tmp_path.glob(".checkpoints/*/rows.*")]) == 3
 
 
 @pytest.mark.parametrize("cut", [1, 4, HEAD.size, HEAD.size + 2])
-def test_a_row_that_was_cut_off_is_none(tmp_path: Path, cut: int) -> None:
-    files = RowFiles(tmp_path)
-    files.keep({1: FIRST})
-    files.keep({2: key("second")})
-    (file,) = tmp_path.iterdir()
+def test_a_row_that_was_cut_off_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: int) -> None:
+    file = two_rows(tmp_path, monkeypatch)
     os.truncate(file, file.stat().st_size - cut)
-    assert RowFiles(tmp_path).read_others() == {key("first"): FIRST}
+    again = row_keeper(job_folder(tmp_path, 8), monkeypatch, 2)
+    assert again.rows_before() == {key("first"): FIRST}
 
 
-def test_a_row_that_was_altered_is_none(tmp_path: Path) -> None:
-    files = RowFiles(tmp_path)
-    files.keep({1: FIRST})
-    files.keep({2: key("second")})
-    (file,) = tmp_path.iterdir()
+def test_a_row_that_was_altered_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = two_rows(tmp_path, monkeypatch)
+    again = row_keeper(job_folder(tmp_path, 8), monkeypatch, 2)
     whole = file.read_bytes()
     for at in range(HEAD.size + len(FIRST), len(whole)):
         file.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
-        assert RowFiles(tmp_path).read_others() == {key("first"): FIRST}, at
+        assert again.rows_before() == {key("first"): FIRST}, at

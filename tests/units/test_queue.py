@@ -7,8 +7,8 @@ import multiprocessing
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, pairwise
 from multiprocessing.queues import Queue
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,10 +23,20 @@ from shortloop.units.queue import MOMENT, PROGRESS, WORKER_MOMENT, Batches, Unit
 FORK = multiprocessing.get_context("fork")
 
 
+def units_of(costs: Sequence[float]) -> Units:
+    """All units of a job."""
+    return Units(costs, range(len(costs)))
+
+
+def drawn_from(units: Units) -> Iterator[int]:
+    """Units in the order in which this process draws them."""
+    return chain.from_iterable(units.batches())
+
+
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.floats(0, 1e9), max_size=60))
 def test_one_process_draws_all_largest_first(costs: list[float]) -> None:
-    drawn = list(Units(costs))
+    drawn = list(drawn_from(units_of(costs)))
     assert sorted(drawn) == list(range(len(costs)))
     assert [costs[unit] for unit in drawn] == sorted(costs, reverse=True)
     # Equal costs keep their order, so that the order of work is the same in every run.
@@ -35,7 +45,7 @@ def test_one_process_draws_all_largest_first(costs: list[float]) -> None:
 
 @pytest.mark.parametrize("seconds", [0.0, 0.0005, 0.02])
 def test_short_units_are_drawn_several_at_a_time(seconds: float) -> None:
-    units = Units(200)
+    units = units_of([1.0] * 200)
     batches = []
     for batch in units.batches():
         batches.append(batch)
@@ -49,7 +59,7 @@ def test_short_units_are_drawn_several_at_a_time(seconds: float) -> None:
 
 def _work(units: Units, drawn: Queue[tuple[int, list[int]]], pause: float) -> None:
     mine = []
-    for unit in units:
+    for unit in drawn_from(units):
         mine.append(unit)
         time.sleep(pause)
     drawn.put((os.getpid(), mine))
@@ -60,7 +70,7 @@ def _work(units: Units, drawn: Queue[tuple[int, list[int]]], pause: float) -> No
 )
 def test_forked_processes_share_one_counter(workers: int, count: int, pause: float) -> None:
     costs = np.random.default_rng(workers).permutation(count).astype(float).tolist()
-    units = Units(costs)
+    units = units_of(costs)
     drawn: Queue[tuple[int, list[int]]] = FORK.Queue()
     processes = [FORK.Process(target=_work, args=(units, drawn, pause)) for _ in range(workers)]
     for process in processes:
@@ -74,11 +84,11 @@ def test_forked_processes_share_one_counter(workers: int, count: int, pause: flo
     assert sorted(everything) == list(range(count))
     for _, mine in results:  # each worker's own share comes largest first
         assert [costs[unit] for unit in mine] == sorted((costs[unit] for unit in mine), reverse=True)
-    assert list(units) == []  # nor is anything left for the parent
+    assert list(units.batches()) == []  # nor is anything left for the parent
 
 
 def test_nobody_idles_while_another_has_a_queue() -> None:
-    units = Units(40)
+    units = units_of([1.0] * 40)
     drawn: Queue[tuple[int, list[int]]] = FORK.Queue()
     processes = [FORK.Process(target=_work, args=(units, drawn, pause)) for pause in (0.1, 0.001)]
     for process in processes:
@@ -92,7 +102,7 @@ def test_nobody_idles_while_another_has_a_queue() -> None:
 
 def draw_and_die(units: Units) -> None:
     def die() -> None:
-        next(iter(units))
+        next(units.batches())
         os._exit(1)
 
     process = FORK.Process(target=die)
@@ -109,15 +119,16 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_job_tells_what_share_of_the_cost_is_done(job: Path) -> None:
-    told = [(job / PROGRESS).read_text(encoding="ascii").split()[0] for _ in Units([2.0, 1.0, 5.0])]
+    drawn = drawn_from(units_of([2.0, 1.0, 5.0]))
+    told = [(job / PROGRESS).read_text(encoding="ascii").split()[0] for _ in drawn]
     # A unit is done when the next one is asked for, not when it is drawn.
     assert told == ["0.000", "0.625", "0.875"]
     assert (job / PROGRESS).read_text(encoding="ascii").split()[0] == "1.000"
 
 
 def test_all_workers_of_a_job_tell_together(job: Path) -> None:
-    units = Units(2000)
-    processes = [FORK.Process(target=lambda: list(units)) for _ in range(4)]
+    units = units_of([1.0] * 2000)
+    processes = [FORK.Process(target=lambda: list(units.batches())) for _ in range(4)]
     for process in processes:
         process.start()
     for process in processes:
@@ -126,31 +137,30 @@ def test_all_workers_of_a_job_tell_together(job: Path) -> None:
 
 
 def test_a_worker_that_dies_has_not_done_its_unit(job: Path) -> None:
-    units = Units(4)
+    units = units_of([1.0] * 4)
     draw_and_die(units)
-    assert len(list(units)) == 3
+    assert len(list(units.batches())) == 3
     assert (job / PROGRESS).read_text(encoding="ascii").split()[0] == "0.750"
 
 
-@pytest.mark.parametrize("costs", [0, [], [0.0, 0.0]])
-def test_a_job_with_nothing_to_weigh(job: Path, costs: int | list[float]) -> None:
-    count = len(list(Units(costs)))
-    assert count == (len(costs) if isinstance(costs, list) else costs)
-    assert float((job / PROGRESS).read_text(encoding="ascii").split()[0]) == bool(count)
+@pytest.mark.parametrize("costs", [[], [0.0, 0.0]])
+def test_a_job_with_nothing_to_weigh(job: Path, costs: list[float]) -> None:
+    assert len(list(drawn_from(units_of(costs)))) == len(costs)
+    assert float((job / PROGRESS).read_text(encoding="ascii").split()[0]) == bool(costs)
 
 
 def test_outside_a_job_nothing_is_written(job: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     sys.modules["accelerator.g"].running = "build"  # type: ignore[attr-defined]
-    assert list(Units(3)) == [0, 1, 2]
+    assert list(drawn_from(units_of([1.0] * 3))) == [0, 1, 2]
     monkeypatch.delitem(sys.modules, "accelerator.g")
-    assert list(Units(3)) == [0, 1, 2]
+    assert list(drawn_from(units_of([1.0] * 3))) == [0, 1, 2]
     assert list(tmp_path.iterdir()) == []
 
 
 def test_work_goes_on_where_nothing_can_be_told(job: Path) -> None:
     job.rmdir()
-    assert list(Units(3)) == [0, 1, 2]
+    assert list(drawn_from(units_of([1.0] * 3))) == [0, 1, 2]
 
 
 Seconds = Callable[[int], float]
@@ -159,7 +169,8 @@ Seconds = Callable[[int], float]
 def batches_of(costs: Sequence[float], *how: float, units: Sequence[int] | None = None) -> Batches[int]:
     """Of all units, or of some."""
     workers, *rest = how
-    return Batches(dict(enumerate(costs)), range(len(costs)) if units is None else units, int(workers), *rest)
+    some = range(len(costs)) if units is None else units
+    return Batches({unit: costs[unit] for unit in some}, int(workers), *rest)
 
 
 def simulated(

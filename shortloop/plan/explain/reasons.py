@@ -205,7 +205,7 @@ def reason_to_build(store: Store, parts: Parts, previous: Manifest | None, sourc
         return f"{job} was damaged: {what}"
     if key in store.slices.others:
         job, number = store.slices.others[key]
-        return f"{job} holds data of {number} slices, jobs have {store.slices.now} now"
+        return f"{job} holds data of {number} slices, jobs have {store.slices.now()} now"
     if previous is None:
         return NEW
     folder = store.folder(previous.job)

@@ -47,6 +47,8 @@ FORMS: tuple[tuple[str, str, str, object], ...] = (
 )
 QUALIFIED = re.compile(r"\b(?:\w+\.)+(Job|Dataset)\b")
 
+PLAIN = {each.__name__: each for each in (bool, int, float, str)}
+
 
 @dataclass(frozen=True)
 class Fields:
@@ -111,6 +113,8 @@ def typed_options(stage: type, options: Mapping[str, Plain], files: Mapping[str,
             found=", ".join([*(f"no {name}" for name in missing), *unknown]),
             expected=", ".join(expected) or "none",
         )
+    if all(_is_plain(stage, name, value) for name, value in options.items()):
+        return dict(options)
     typed = dict[str, object]()
     validators = validators_of(stage)
     for name, value in options.items():
@@ -129,6 +133,15 @@ def typed_options(stage: type, options: Mapping[str, Plain], files: Mapping[str,
                 hint="change the build script, or the type of the option",
             ) from None
     return typed
+
+
+def _is_plain(stage: type[Stage], name: str, value: Plain) -> bool:
+    """True for a value of exactly its annotation's type: making a validator for it takes longer."""
+    kind = next(each for each in stage.__mro__ if name in vars(each).get("__annotations__", {}))
+    said = vars(kind)["__annotations__"][name]
+    if isinstance(said, str) and said not in vars(sys.modules[kind.__module__]):
+        said = PLAIN.get(said)
+    return type(value) is said and said in PLAIN.values()
 
 
 def _validated(adapter: TypeAdapter[object], value: Plain, files: Mapping[str, Path]) -> object:

@@ -10,16 +10,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from shortloop.base.types import FloatArray
+from shortloop.eeg.data import mean_of_known
 from shortloop.eeg.features.names import squared
-from shortloop.eeg.report.content import (
-    Confusion,
-    Evoked,
-    Individual,
-    KindResult,
-    Patterns,
-    ReportContent,
-    mean_of_known,
-)
+from shortloop.eeg.report.content import Confusion, Evoked, Individual, KindResult, Patterns, ReportContent
 from shortloop.eeg.report.sensors import Sensors, positions_of, sensors_of, types_of
 from shortloop.eeg.stages.statistics_files import load_statistics
 from shortloop.report.page import source_of, thread_note

@@ -142,12 +142,3 @@ class ReportContent:
     notes: tuple[str, ...] = ()  # of the import of recordings
     recordings: tuple[Mapping[str, Any], ...] = ()  # plain data of `RecordingSummary`, with its `warnings`
     evoked: tuple[Evoked, ...] = ()
-
-
-def mean_of_known(values: FloatArray) -> FloatArray:
-    """Mean over participants, the first axis, ignoring NaN; NaN only if all are."""
-    known = np.isfinite(values)
-    count = known.sum(axis=0)
-    total = np.where(known, values, 0.0).sum(axis=0)
-    mean: FloatArray = np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
-    return mean

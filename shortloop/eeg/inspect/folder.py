@@ -11,7 +11,7 @@ from typing import NoReturn
 from shortloop.analyses import Tell
 from shortloop.base.errors import InputError
 from shortloop.base.text import one_line
-from shortloop.eeg.formats.base import InputSettings, RecordedInput
+from shortloop.eeg.formats.base import RecordedInput
 from shortloop.eeg.formats.bids import recordings_of
 from shortloop.eeg.formats.files.delimited import dialect_of, is_of_numbers
 from shortloop.eeg.formats.files.find import is_recording, may_be_recording
@@ -77,9 +77,7 @@ def refuse_single(path: Path) -> NoReturn:
 
 def settings_of(format: str, options: dict[str, object]) -> RecordedInput:
     """Return the settings of a format, before anything is read."""
-    settings = InputSettings.to_read({"format": format, **options})
-    assert isinstance(settings, RecordedInput)
-    return settings
+    return RecordedInput.to_read({"format": format, **options})
 
 
 def _bids_dataset(folder: Path) -> Folder | None:

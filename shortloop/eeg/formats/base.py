@@ -257,9 +257,5 @@ def refuse_unknown(
     """Raise InputError if a name of the study is not known."""
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise InputError(
-            problem,
-            field=field,
-            found=", ".join(unknown),
-            expected=expected or f"names among {', '.join(map(str, known))}",
-        )
+        expected = expected or f"names among {', '.join(map(str, known))}"
+        raise InputError(problem, field=field, found=", ".join(unknown), expected=expected)

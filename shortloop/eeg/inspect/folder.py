@@ -44,12 +44,8 @@ class Folder:
 
 def find_recordings(folder: Path, tell: Tell) -> Folder:
     if not folder.is_dir():
-        raise InputError(
-            "no such folder",
-            file=folder,
-            found="a file" if folder.is_file() else "nothing",
-            hint="name the folder that has the recordings",
-        )
+        there, hint = "a file" if folder.is_file() else "nothing", "name the folder that has the recordings"
+        raise InputError("no such folder", file=folder, found=there, hint=hint)
     if is_recording(folder):
         refuse_single(folder)
     found = _bids_dataset(folder)
@@ -160,7 +156,6 @@ def _drop_files_beside_recordings(found: Folder) -> None:
     if alone and len(found.recordings) > 1:
         found.not_read |= dict.fromkeys(alone, ONE_ARRAY)
         found.recordings[ARRAYS] = [path for path in found.recordings[ARRAYS] if path not in alone]
-    found.recordings = {format: files for format, files in found.recordings.items() if files}
 
 
 def _choose_options(found: Folder) -> None:

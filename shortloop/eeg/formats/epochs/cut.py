@@ -202,11 +202,9 @@ def _cut(
     tmin = TMIN if settings.tmin is None else settings.tmin
     tmax = TMAX if settings.tmax is None else settings.tmax
     if tmax <= tmin:
+        expected = f"later than input.tmin, {tmin} s"
         raise InputError(
-            "the epochs end before they begin",
-            field="input.tmax",
-            found=f"{tmax} s",
-            expected=f"later than input.tmin, {tmin} s",
+            "the epochs end before they begin", field="input.tmax", found=f"{tmax} s", expected=expected
         )
     _check_baseline(settings, tmin, tmax, 1 / raw.info["sfreq"])
     if not len(events):

@@ -48,11 +48,12 @@ class Features:
 def mean_positions(every: Sequence[FloatArray | None]) -> FloatArray | None:
     """Average positions of the same channels, each over the recordings that know it."""
     known = [each for each in every if each is not None]
-    if not known:
-        return None
-    stacked = np.stack(known)
-    there = np.isfinite(stacked)
-    count = there.sum(axis=0)
-    total = np.where(there, stacked, 0.0).sum(axis=0)
-    mean: FloatArray = np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
-    return mean
+    return mean_of_known(np.stack(known)) if known else None
+
+
+def mean_of_known(values: FloatArray) -> FloatArray:
+    """Mean along the first axis, ignoring NaN; NaN only if all are."""
+    known = np.isfinite(values)
+    count = known.sum(axis=0)
+    total = np.where(known, values, 0.0).sum(axis=0)
+    return np.asarray(np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0))

@@ -44,9 +44,7 @@ def _of_kind(found: Mapping[str, Any]) -> Iterator[tuple[str, Finding]]:
 
 
 def _time(time: float | None, unit: str) -> Finding:
-    if time is None or unit != "s":
-        return Finding(time, "ms" if unit == "s" else unit)
-    return Finding(1000 * time, "ms")
+    return Finding(time and 1000 * time, "ms") if unit == "s" else Finding(time, unit)
 
 
 def _mean(scores: Sequence[float | None], unit: str) -> Finding:

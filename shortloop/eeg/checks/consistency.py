@@ -69,26 +69,24 @@ def check_scales(summaries: Iterable[RecordingSummary], refuse: Refuse = raise_f
     for number, each in known.items():
         apart = each.amplitude / model.amplitude
         times = max(apart, 1 / apart)
-        if times < ODD:
-            continue
         found = f"{each.amplitude:.3g} {each.unit}"
         expected = f"{model.amplitude:.3g} {model.unit}, as in {model.participant}, {model.phase}"
-        if times < IMPOSSIBLE:
+        if times >= IMPOSSIBLE:
+            report(
+                refuse,
+                each,
+                f"signals differ {times:.2g}-fold in size: some are probably in V, and others in µV",
+                field="unit",
+                found=f"a typical deviation of {found} within a trial of the {each.phase} phase",
+                expected=f"about {expected}",
+                hint="export all in the same unit, or scale those that are not",
+            )
+        elif times >= ODD:
             size = "larger" if apart > 1 else "smaller"
             odd[number] = (
                 f"the signal is {times:.3g} times {size} than usual: its deviation in a trial is {found}, "
                 f"not {expected}; is it in another unit (mV beside µV), or full of artefacts?"
             )
-            continue
-        report(
-            refuse,
-            each,
-            f"signals differ {times:.2g}-fold in size: some are probably in V, and others in µV",
-            field="unit",
-            found=f"a typical deviation of {found} within a trial of the {each.phase} phase",
-            expected=f"about {expected}",
-            hint="export all in the same unit, or scale those that are not",
-        )
     return odd
 
 
@@ -101,11 +99,9 @@ def check_trials(
 ) -> None:
     """Check that every class has enough trials for the folds."""
     needed = trials_needed(folds, inner_folds)
+    inner = f" and {inner_folds} inner folds" if inner_folds else ""
     for summary in summaries:
-        for name, count in summary.trials.items():
-            if count >= needed:
-                continue
-            inner = f" and {inner_folds} inner folds" if inner_folds else ""
+        for name, count in [(name, count) for name, count in summary.trials.items() if count < needed]:
             report(
                 refuse,
                 summary,
@@ -155,12 +151,11 @@ def _check_same(summaries: Sequence[RecordingSummary], field: str, refuse: Refus
     model = next(summary for summary in summaries if getattr(summary, field) == usual)
     differ = [summary for summary in summaries if not _same(summary, model, field)]
     for summary in differ:
-        if _follows_from_the_rate(summary, model, field):
-            continue
         found, expected = getattr(summary, field), getattr(model, field)
-        hint = _same_channels(summary, model) if field == "channels" else ALIKE
-        if field == "names" and len(found) != len(expected):  # reported as the number of features
+        reported = field == "names" and len(found) != len(expected)  # as the number of features
+        if reported or _follows_from_the_rate(summary, model, field):
             continue
+        hint = _same_channels(summary, model) if field == "channels" else ALIKE
         if field in ("channels", "names"):
             found, expected = _names_apart(found, expected, "channels" if field == "channels" else "features")
         elif field == "times":
@@ -236,9 +231,7 @@ def refuse_repeated(
     known: dict[str, tuple[str, str, File]] = {}
     for participant, phases in files.items():
         for phase, found in phases.items():
-            for file in found:
-                if not file.content:  # plans read no files
-                    continue
+            for file in (each for each in found if each.content):  # plans read no files
                 who, when, first = known.setdefault(file.content, (participant, phase, file))
                 if file.path == first.path and (of_all or who == participant):
                     continue

@@ -76,10 +76,7 @@ def check_features(features: Features, phase: str) -> None:
 
 def _do_not_fit(what: str, shape: tuple[int, ...], expected: str) -> InputError:
     return InputError(
-        f"the {what} do not fit together",
-        field="data",
-        found=f"shape {shape}",
-        expected=expected,
+        f"the {what} do not fit together", field="data", found=f"shape {shape}", expected=expected
     )
 
 
@@ -122,12 +119,8 @@ def _check_times(times: np.ndarray, sfreq: float) -> None:
 def check_increasing(times: np.ndarray, field: str) -> None:
     """Refuse times that do not increase."""
     if len(times) < 2 or not np.isfinite(times).all() or (np.diff(times) <= 0).any():
-        raise InputError(
-            "times do not increase",
-            field=field,
-            found=_span(times),
-            expected="two samples or more, each later than the one before",
-        )
+        expected = "two samples or more, each later than the one before"
+        raise InputError("times do not increase", field=field, found=_span(times), expected=expected)
 
 
 def _not_finite(finite: np.ndarray, first: str, phase: str) -> InputError:

@@ -8,13 +8,7 @@ from typing import Any
 import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.eeg.decoding.apply import (
-    apply_held_out,
-    apply_weights,
-    rank_weights,
-    refit_and_apply,
-    stack_weights,
-)
+from shortloop.eeg.decoding import apply
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
 from shortloop.eeg.decoding.metrics.scores import held_out_evidence, scores_of
 from shortloop.eeg.decoding.settings import DecodingSettings
@@ -72,21 +66,22 @@ def retrained_scores(
     if test is None:
         return curve, None
     if not all(m.weights.shape[1] for m in models):  # bins that keep no feature do not tell
-        refit = [refit_and_apply(x, labels, folds, test, within=within, ranked=ranked, **how) for x in train]
+        how |= {"within": within, "ranked": ranked}
+        refit = [apply.refit_and_apply(x, labels, folds, test, **how) for x in train]
         found = np.stack([each["ranks" if ranked else "votes"] for each in refit], axis=1)
     else:
         weights, intercepts = (
             np.stack([getattr(m, name) for m in models]) for name in ("weights", "intercepts")
         )
         given = intercepts, np.stack([m.kept.any(axis=1) for m in models])
-        apply: Callable[..., IntArray] = rank_weights if ranked else apply_weights
+        of_bin: Callable[..., IntArray] = apply.rank_weights if ranked else apply.apply_weights
         more: dict[str, Any] = {"odds": estimator.gives_odds} if ranked else {}
         more["scaling"] = decoding.scaling
         if within:
-            applied = [apply_held_out(apply, x, folds, weights, *given, **more) for x in test]
+            applied = [apply.apply_held_out(of_bin, x, folds, weights, *given, **more) for x in test]
         else:
-            stacked = stack_weights(weights)
-            applied = [apply(x, stacked, *given, **more) for x in test]
+            stacked = apply.stack_weights(weights)
+            applied = [of_bin(x, stacked, *given, **more) for x in test]
         found = np.stack(applied)
     truth = labels if within or test_labels is None else test_labels
     return curve, scores_of(score, found, truth[np.newaxis], folds if within else None)[0]

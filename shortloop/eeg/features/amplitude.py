@@ -63,15 +63,10 @@ def amplitude_features(
        Transactions on Signal Processing 44(4), 988-992.
     """
     indices = epoch_bins("amplitude", settings, epochs, participant)
+    names = _names(epochs.channels, settings, epochs.sfreq)
+    one_trial = _one_trial(settings, epochs.times, epochs.sfreq, indices)
     return features_per_trial(
-        epochs,
-        indices,
-        _names(epochs.channels, settings, epochs.sfreq),
-        _one_trial(settings, epochs.times, epochs.sfreq, indices),
-        kind="amplitude",
-        unit=epochs.unit,
-        trials=trials,
-        out=out,
+        epochs, indices, names, one_trial, kind="amplitude", unit=epochs.unit, trials=trials, out=out
     )
 
 

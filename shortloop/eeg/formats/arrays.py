@@ -12,13 +12,7 @@ from pydantic import Field
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.plausible import FAR
 from shortloop.eeg.formats.base import FeaturesInput, Found, check_keys
-from shortloop.eeg.headers.numpy_files import (
-    as_text,
-    declared,
-    read_array,
-    refuse_missing,
-    refuse_other_types,
-)
+from shortloop.eeg.headers import numpy_files
 from shortloop.eeg.headers.units import Unit
 
 if TYPE_CHECKING:
@@ -58,7 +52,7 @@ class ArraysInput(FeaturesInput):
         return self.unit
 
     def declared(self, file: Path, participant: str) -> int:
-        return declared(file, KEYS)
+        return numpy_files.declared(file, KEYS)
 
     def find_in(self, file: Path, labels: Path | None, participant: str, phase: str) -> Found:
         import numpy as np
@@ -68,9 +62,9 @@ class ArraysInput(FeaturesInput):
         _check(**arrays)
         bins = np.moveaxis(data, 2, 0) if data.ndim == 3 else data[np.newaxis]
         numbered = (f"feature {number}" for number in range(1, bins.shape[2] + 1))
-        names = map(as_text, arrays["names"]) if "names" in arrays else numbered
+        names = map(numpy_files.as_text, arrays["names"]) if "names" in arrays else numbered
         times = arrays["t"].astype(np.float64) if "t" in arrays else None
-        return Found([as_text(value) for value in y], tuple(names), bins, times)
+        return Found([numpy_files.as_text(value) for value in y], tuple(names), bins, times)
 
 
 def _arrays(file: Path, labels: Path | None) -> dict[str, np.ndarray]:
@@ -78,14 +72,14 @@ def _arrays(file: Path, labels: Path | None) -> dict[str, np.ndarray]:
 
     if zipfile.is_zipfile(file):
         with np.load(file, allow_pickle=False) as content:
-            found = {key: read_array(content, key) for key in KEYS if key in content.files}
+            found = {key: numpy_files.read_array(content, key) for key in KEYS if key in content.files}
             others = [key for key in content.files if key not in KEYS]
     else:
-        found, others = {"X": read_array(None, "X", file)}, []
+        found, others = {"X": numpy_files.read_array(None, "X", file)}, []
     if labels is not None:
-        found["y"] = read_array(None, "y", labels)
+        found["y"] = numpy_files.read_array(None, "y", labels)
     hint = "save both with numpy.savez(file, X=X, y=y), or name a file of labels (input.labels)"
-    refuse_missing(KEYS[:2], [*found, *others], hint)
+    numpy_files.refuse_missing(KEYS[:2], [*found, *others], hint)
     if found["y"].ndim == 2 and 1 in found["y"].shape:
         found["y"] = found["y"].ravel()
     return found
@@ -107,7 +101,7 @@ def _check(
             found=", ".join(f"{name} {each.shape}" for name, each in given.items() if each is not None),
             expected="X (trials, features[, bins]), y (trials), names (features), t (bins)",
         )
-    refuse_other_types({"X": X} if t is None else {"X": X, "t": t})
+    numpy_files.refuse_other_types({"X": X} if t is None else {"X": X, "t": t})
     if t is not None and np.abs(t.astype(np.float64)).max(initial=0) >= FAR:
         raise InputError(
             "times of bins cannot be meant in seconds",

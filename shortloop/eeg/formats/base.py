@@ -89,11 +89,11 @@ class InputSettings(Tagged):
         return self.model_dump(mode="json", exclude=set(self.places))
 
     @classmethod
-    def to_read(cls, values: Mapping[str, object]) -> InputSettings:
+    def to_read(cls, values: Mapping[str, object]) -> Self:
         """Restore settings from what `how_to_read` returned."""
         has_files = "files" in cls.named(str(values[cls.tag])).model_fields
         places: dict[str, Any] = {"files": {}} if has_files else {}
-        return InputSettings.model_validate({**values, **places})
+        return cls.model_validate({**values, **places})
 
     def warm_up(self) -> None:
         """Import the libraries that read files, so that processes forked later share them."""
@@ -257,9 +257,5 @@ def refuse_unknown(
     """Raise InputError if a name of the study is not known."""
     unknown = [name for name in names if name not in known]
     if unknown:
-        raise InputError(
-            problem,
-            field=field,
-            found=", ".join(unknown),
-            expected=expected or f"names among {', '.join(map(str, known))}",
-        )
+        expected = expected or f"names among {', '.join(map(str, known))}"
+        raise InputError(problem, field=field, found=", ".join(unknown), expected=expected)

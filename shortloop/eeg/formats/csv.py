@@ -90,7 +90,8 @@ class CsvInput(SignalInput, FilesInput):
         decimal = self.decimal or decimal_sign(values, dialect.separator, "input.decimal")
         wanted = [self.time.strip()] if self.time else time_columns(dialect.names)
         time = next((name for name in wanted if name in dialect.names), None)
-        if time is None and (self.time or not (self.sfreq or stated_rate(dialect.before))):
+        said = stated_rate(dialect.before)
+        if time is None and (self.time or not (self.sfreq or said)):
             raise _no_column("times", "time", self.time or "timestamps", dialect.names)
         markers = [self.marker.strip()] if self.marker else marker_columns(dialect.names)
         known = [name for name in markers if name in dialect.names]
@@ -99,14 +100,8 @@ class CsvInput(SignalInput, FilesInput):
         line = len(dialect.before) + 2
         times = time and seconds_of(table[time], decimal, self.time_unit, first_line=line)
         counter = next((name for name in dialect.names if name.strip().lower() in COUNTERS), None)
-        sfreq = rate_of(
-            times,
-            len(table),
-            given=self.sfreq,
-            said=stated_rate(dialect.before),
-            counter=counter and numbers(table[counter], decimal),
-            first_line=line,
-        )
+        counts = counter and numbers(table[counter], decimal)
+        sfreq = rate_of(times, len(table), given=self.sfreq, said=said, counter=counts, first_line=line)
         names = [name for name in dialect.names if name not in (time, marker)]
         signals = np.array([numbers(table[name], decimal) for name in names])
         silent = [name for name, values in zip(names, signals, strict=True) if np.isnan(values).all()]
@@ -129,11 +124,9 @@ class CsvInput(SignalInput, FilesInput):
         """Find the column of markers; None if events are in a table beside the recording."""
         used = [name for name in columns if (~_texts(table[name]).isin(NOTHING)).any()] or [*columns][:1]
         if len(used) > 1:
+            found, hint = ", ".join(used), f"name it under [input], as marker = {json.dumps(used[0])}"
             raise InputError(
-                "several columns may be the markers",
-                field="input.marker",
-                found=", ".join(used),
-                hint=f"name it under [input], as marker = {json.dumps(used[0])}",
+                "several columns may be the markers", field="input.marker", found=found, hint=hint
             )
         beside = self.event_source == "tsv" or (self.event_source is None and events_beside(file))
         if not used and not (beside and self.marker is None):
@@ -273,20 +266,16 @@ def rate_of(
     steps = np.diff(times)
     usual = float(np.median(steps)) if len(steps) else np.nan
     if given:
-        _check_given(times, given, first_line)
+        _check_given(times, steps, given, first_line)
         return given
     sfreq = (
         float(f"{(rows - 1) / (times[-1] - times[0]):.12g}") if rows > 1 and times[-1] > times[0] else np.nan
     )
-    if said and _are_packets(times, said):
+    if said and _are_packets(times, steps, said):
         return said
     if not usual > 0 or not sfreq > 0:
-        raise InputError(
-            "times do not increase",
-            field="input.time",
-            found=f"{rows} rows, most steps {usual:g} s",
-            hint=_of_packets(sfreq),
-        )
+        found = f"{rows} rows, most steps {usual:g} s"
+        raise InputError("times do not increase", field="input.time", found=found, hint=_of_packets(sfreq))
     off = np.abs(times - np.arange(rows) / sfreq) * sfreq
     if off.max() > OFF or steps.max() > 1.5 * usual or (steps <= 0).any():
         worst = int(np.argmax(np.abs(steps - usual)))
@@ -305,11 +294,10 @@ def _of_packets(sfreq: float) -> str:
     return f"if they are of packets and no sample is lost, write the rate under [input], as sfreq = {near}"
 
 
-def _are_packets(times: Any, rate: float) -> bool:
+def _are_packets(times: Any, steps: Any, rate: float) -> bool:
     """True if samples came in packets with shared times, and none is lost."""
     import numpy as np
 
-    steps = np.diff(times)
     gaps = steps[steps > 0]
     if len(gaps) < 2 or (steps < 0).any() or len(gaps) == len(steps):
         return False
@@ -317,11 +305,10 @@ def _are_packets(times: Any, rate: float) -> bool:
     return bool(lasts and gaps.max() <= PACKETS * np.median(gaps))
 
 
-def _check_given(times: Any, rate: float, first_line: int) -> None:
+def _check_given(times: Any, steps: Any, rate: float, first_line: int) -> None:
     """Refuse a rate that contradicts the times; warn of a jump in them."""
     import numpy as np
 
-    steps = np.diff(times)
     gaps = steps[steps > 0]
     if not len(gaps) or (steps == 1).all():  # sample numbers, not times
         return

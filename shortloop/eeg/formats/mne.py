@@ -97,10 +97,8 @@ class MneInput(SignalInput, FilesInput):
             missing = MISSING.search(str(error))
             if missing is None:
                 raise
-            raise InputError(
-                f"a library is missing that reads this format: {missing[1]}",
-                hint="pip install 'shortloop[formats]'",
-            ) from None
+            problem = f"a library is missing that reads this format: {missing[1]}"
+            raise InputError(problem, hint="pip install 'shortloop[formats]'") from None
         except (KeyError, TypeError, UnboundLocalError) as error:
             if file.suffix.lower() != ".lay":
                 raise

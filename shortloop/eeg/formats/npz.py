@@ -12,13 +12,7 @@ from pydantic import Field
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.plausible import SECONDS, check_rate
 from shortloop.eeg.formats.base import FilesInput, Part, Patterns, kept_channels
-from shortloop.eeg.headers.numpy_files import (
-    as_text,
-    declared,
-    read_array,
-    refuse_missing,
-    refuse_other_types,
-)
+from shortloop.eeg.headers import numpy_files
 from shortloop.eeg.headers.units import Unit
 
 if TYPE_CHECKING:
@@ -41,7 +35,7 @@ class NpzInput(FilesInput):
     drop: Patterns = Field((), description="channels to leave out; default: none")
 
     def declared(self, file: Path, participant: str) -> int:
-        return declared(file, KEYS)
+        return numpy_files.declared(file, KEYS)
 
     def read_part(self, file: Path, participant: str, classes: Sequence[str]) -> Part:
         import numpy as np
@@ -58,7 +52,7 @@ class NpzInput(FilesInput):
         check_rate(sfreq, span, believed=self.time_unit is not None, field="input.time_unit")
         names = [str(name) for name in ch]
         channels = kept_channels(names, self.drop, known=names)
-        events = [as_text(value) for value in y]
+        events = [numpy_files.as_text(value) for value in y]
         kept = np.array([index for index, name in enumerate(names) if name in channels], dtype=np.intp)
         chosen = np.array([index for index, event in enumerate(events) if event in wanted], dtype=np.intp)
         data = data[np.ix_(chosen, kept)]
@@ -81,8 +75,8 @@ def _arrays(file: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
     with np.load(file, allow_pickle=False) as content:
         keys = list(getattr(content, "files", ()))
-        refuse_missing(KEYS, keys, "save the four arrays with numpy.savez")
-        data, y, times, ch = (read_array(content, key) for key in KEYS)
+        numpy_files.refuse_missing(KEYS, keys, "save the four arrays with numpy.savez")
+        data, y, times, ch = (numpy_files.read_array(content, key) for key in KEYS)
     if data.shape != (y.size, ch.size, times.size) or (y.ndim, ch.ndim, times.ndim) != (1, 1, 1):
         raise InputError(
             "the arrays do not fit together",
@@ -90,5 +84,5 @@ def _arrays(file: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
             found=f"X {data.shape}, y {y.shape}, ch {ch.shape}, t {times.shape}",
             expected="X (trials, channels, samples), y (trials), ch (channels), t (samples)",
         )
-    refuse_other_types({"X": data, "t": times})
+    numpy_files.refuse_other_types({"X": data, "t": times})
     return data, y, times.astype(np.float64), ch

@@ -105,18 +105,15 @@ def _check_agree(first: Part, part: Part, participant: str) -> None:
         spans = [f"{len(t)} samples, {t[0]:g} to {t[-1]:g} s" for t in (part.times, first.times)]
         apart = "times", spans[0], spans[1]
     if apart:
-        differ = {*part.channels} ^ {*first.channels}
+        differ, hint = {*part.channels} ^ {*first.channels}, "make the files alike, or leave one out"
         bads = sorted({*part.account.get("bads", ()), *first.account.get("bads", ())})
-        raise InputError(
-            f"files of one phase differ in {apart[0]}",
-            file=part.file,
-            found=apart[1],
-            expected=f"{apart[2]}, as in {first.file.name}",
-            hint=f"leave out in all what is bad in one (input.preprocessing.bads.{key_of(participant)} = "
-            f"{bads}), or interpolate it, which needs positions (input.preprocessing.interpolate = true)"
-            if differ and differ <= {*bads}
-            else "make the files alike, or leave one out",
-        )
+        if differ and differ <= {*bads}:
+            hint = (
+                f"leave out in all what is bad in one (input.preprocessing.bads.{key_of(participant)} = "
+                f"{bads}), or interpolate it, which needs positions (input.preprocessing.interpolate = true)"
+            )
+        problem, expected = f"files of one phase differ in {apart[0]}", f"{apart[2]}, as in {first.file.name}"
+        raise InputError(problem, file=part.file, found=apart[1], expected=expected, hint=hint)
 
 
 def _warn_of_parallel(parts: Sequence[Part], participant: str) -> None:
@@ -244,13 +241,8 @@ def all_left_out(
     odd = [name for name, count in channels.most_common() if 2 * count >= max(channels.values())]
     odd = odd if len(odd) < max(len(each.get("types", ())) for each in accounts) else []
     field, hint = _remedy(reasons.most_common(1)[0][0], odd, ends)
-    return InputError(
-        f"all trials of {', '.join(why_of)} in the {phase} phase were left out",
-        field=field,
-        found=said,
-        expected=expected,
-        hint=hint,
-    )
+    problem = f"all trials of {', '.join(why_of)} in the {phase} phase were left out"
+    return InputError(problem, field=field, found=said, expected=expected, hint=hint)
 
 
 def _remedy(reason: str, channels: Sequence[str], ends: float | None) -> tuple[str, str]:

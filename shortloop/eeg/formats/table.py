@@ -98,11 +98,9 @@ class TableInput(FeaturesInput):
         columns = ", ".join(table.columns[:SHOWN]) + (" …" if len(table.columns) > SHOWN else "")
         for field, name in [*named.items(), *(("drop", each) for each in self.drop)]:
             if name not in table:
+                hint = "name a column of the file, or another separator (input.separator)"
                 raise InputError(
-                    f"there is no column '{name}'",
-                    field=f"input.{field}",
-                    found=columns,
-                    hint="name a column of the file, or another separator (input.separator)",
+                    f"there is no column '{name}'", field=f"input.{field}", found=columns, hint=hint
                 )
         for name in features:
             values = numbers(table[name], decimal)
@@ -113,10 +111,8 @@ class TableInput(FeaturesInput):
 
     def _rows(self, table: Any, participant: str, phase: str) -> Any:
         """Select rows of a participant and phase, and refuse rows without a class."""
-        for field, column, wanted in (
-            ("participant", self.participant, participant),
-            ("phase", self.phase, phase),
-        ):
+        asked = ("participant", self.participant, participant), ("phase", self.phase, phase)
+        for field, column, wanted in asked:
             if column is None:
                 continue
             seen = _texts(table[column])

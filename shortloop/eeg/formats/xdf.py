@@ -53,11 +53,8 @@ class XdfInput(SignalInput, FilesInput):
             while at < size:
                 stream.seek(at)
                 width = int.from_bytes(stream.read(1), "little")
-                at = (
-                    at + 1 + width + int.from_bytes(stream.read(width), "little")
-                    if width in (1, 4, 8)
-                    else size + 1
-                )
+                length = int.from_bytes(stream.read(width), "little") if width in (1, 4, 8) else size
+                at += 1 + width + length
         if at != size:
             raise InputError(
                 "the file is truncated",

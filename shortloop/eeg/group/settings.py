@@ -66,11 +66,6 @@ class GroupSettings(Settings):
     )
 
 
-def error_rate(null: NullName, cross_validated: bool) -> str:
-    """Known rate at which a group's null calls noise significant, in words; empty if it is alpha."""
-    return TEST_LABELS if cross_validated and null == "test-labels" else ""
-
-
 def limits_note(
     participants: int,
     permutations: int,
@@ -110,12 +105,10 @@ def _unreachable(participants: int, permutations: int, alpha: float, null: str, 
     enough = next(n for n in itertools.count(max(1, math.ceil(1 / alpha) - 2)) if 1 / (n + 1) <= alpha)
     of = f"{permutations} permutation{'s' * (permutations != 1)}"
     found.append((1 / (permutations + 1), of, f"{enough} permutations"))
-    return next(
-        (
-            f"With {of}, no p is expected below {least:.3g}, so nothing can be significant at {alpha:g}; "
-            f"it takes {needed}."
-            for least, of, needed in found
-            if least > alpha
-        ),
-        "",
-    )
+    for least, of, needed in found:
+        if least > alpha:
+            return (
+                f"With {of}, no p is expected below {least:.3g}, so nothing can be significant at {alpha:g}; "
+                f"it takes {needed}."
+            )
+    return ""

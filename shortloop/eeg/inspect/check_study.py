@@ -18,7 +18,7 @@ from shortloop.base.extras import need
 from shortloop.base.text import counted
 from shortloop.eeg import pipeline
 from shortloop.eeg.checks.consistency import refuse_repeated
-from shortloop.eeg.formats.base import FeaturesInput, FilesInput, GeneratedInput, InputSettings, RecordedInput
+from shortloop.eeg.formats.base import FeaturesInput, FilesInput, GeneratedInput, RecordedInput
 from shortloop.eeg.inspect.recording import parallel_map, read_recording, warm_up
 from shortloop.eeg.stages.check import CheckRecordings
 from shortloop.eeg.stages.import_epochs import ImportEpochs
@@ -106,34 +106,28 @@ class _InMemory(Outputs):
         return np.empty(shape, dtype)
 
 
-def _import_jobs(study: Study, file: Path) -> list[_Job] | InputError:
-    """Ask for the jobs of the import, as the build script does; return the problem if files are missing."""
+def _import_jobs(study: Study, file: Path) -> list[_Job]:
+    """Ask for the jobs of the import, as the build script does."""
     recorder = _Recorder()
     run = StudyRun(recorder, study, file)
-    try:
-        if isinstance(study.input, FeaturesInput):
-            for kind in study.features.kinds:
-                pipeline.import_features(run, kind=kind)
-        else:
-            pipeline.import_epochs(run)
-    except InputError as error:
-        return error
+    if isinstance(study.input, FeaturesInput):
+        for kind in study.features.kinds:
+            pipeline.import_features(run, kind=kind)
+    else:
+        pipeline.import_epochs(run)
     return recorder.asked
 
 
-def _imports_of(study: Study, file: Path, problems: list[InputError]) -> list[_Job]:
+def _imports_of(study: Study, file: Path, problems: list[InputError], depth: int = 0) -> list[_Job]:
     """Return the import of a participant; if files are missing, of phases and features that have files."""
-    whole = _import_jobs(study, file)
-    if not isinstance(whole, InputError):
-        return whole
-    parts = [(part, _import_jobs(part, file)) for part in _parts(study)]
-    wrong: list[InputError] = []
-    for part, error in parts:
-        if isinstance(error, InputError):
-            of_files = (_import_jobs(one, file) for one in _of_one_file(part))
-            wrong += [each for each in of_files if isinstance(each, InputError)] or [error]
-    problems += wrong or [whole]
-    return [job for _, jobs in parts if not isinstance(jobs, InputError) for job in jobs]
+    try:
+        return _import_jobs(study, file)
+    except InputError as error:
+        known = len(problems)
+        parts = (_parts(study), _of_one_file(study), ())[depth]
+        found = [_imports_of(part, file, problems, depth + 1) for part in parts]
+        problems += [error] * (len(problems) == known)  # unless its parts say more
+        return [] if depth else [job for jobs in found for job in jobs]
 
 
 def _parts(study: Study) -> Iterator[Study]:
@@ -201,8 +195,7 @@ def _problems_of_files(job: _Job, first: InputError) -> list[InputError]:
     recordings = [one for every in job.fields.get("recordings", {}).values() for one in every]
     if len(recordings) < 2:
         return [first]
-    settings = InputSettings.to_read(job.fields["settings"])
-    assert isinstance(settings, RecordedInput)
+    settings = RecordedInput.to_read(job.fields["settings"])
     named = [[(name, file.path) for name, file in one] for one in recordings]
     read = [read_recording(settings, each, job.who) for each in named]
     # One recording without events may be right, as the phase is of all of them.
@@ -212,12 +205,11 @@ def _problems_of_files(job: _Job, first: InputError) -> list[InputError]:
 
 
 def _facts(job: _Job) -> Facts:
-    if job.stage == "import_epochs":
-        stage = _with_fields(ImportEpochs(), job.fields, job.who)
-    else:
-        settings = InputSettings.to_read(job.fields["settings"])
-        stage = _with_fields(ImportFeatures(), {**job.fields, "settings": settings}, job.who)
-    return dict(stage.finish(_InMemory({})).facts)
+    stage: Stage = ImportEpochs()
+    fields = job.fields
+    if job.stage == "import_features":
+        stage, fields = ImportFeatures(), {**fields, "settings": FeaturesInput.to_read(fields["settings"])}
+    return dict(_with_fields(stage, fields, job.who).finish(_InMemory({})).facts)
 
 
 def _with_fields(stage: Stage, fields: Mapping[str, Any], partition: str | None = None) -> Stage:

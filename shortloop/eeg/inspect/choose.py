@@ -185,9 +185,7 @@ def window_of(start: float, stop: float, rate: float) -> AmplitudeSettings:
     step = max(1, round(rate / ENOUGH))
     points = int((stop - begin) * rate / step + 1e-6) + 1
     width = max(BIN, (stop - begin) / MOST_BINS)
-    size = max(1, round(width * rate / step))
-    while size > 1 and points < 2 * size:
-        size -= 1
+    size = max(1, min(round(width * rate / step), points // 2))
     samples = round((stop - start) * rate) + 1
     order = AmplitudeSettings().order
     begin = start + round((begin - start) * rate) / rate

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from shortloop.analyses import Tell
 from shortloop.base.errors import InputError
-from shortloop.eeg.formats.base import FeaturesInput, InputSettings
+from shortloop.eeg.formats.base import FeaturesInput
 from shortloop.eeg.formats.files.process import read_apart
 from shortloop.eeg.formats.read import find_trials
 from shortloop.eeg.formats.table import TableInput
@@ -42,8 +42,7 @@ class _File:
 def read_features(scan: Scan, tell: Tell) -> People:
     """Read all files in parallel; those that cannot be read are problems of the folder."""
     options = scan.folder.options.setdefault(scan.format, {})
-    settings = InputSettings.to_read({"format": scan.format, **options})
-    assert isinstance(settings, FeaturesInput)
+    settings = FeaturesInput.to_read({"format": scan.format, **options})
     settings.warm_up()
     _, scan.folder.choices = find_options(scan.format, scan.folder.recordings[scan.format][0], options)
     files = [*_find_files(scan, settings)]

@@ -11,7 +11,7 @@ from typing import NoReturn
 from shortloop.analyses import Tell
 from shortloop.base.errors import InputError
 from shortloop.base.text import one_line
-from shortloop.eeg.formats.base import InputSettings, RecordedInput
+from shortloop.eeg.formats.base import RecordedInput
 from shortloop.eeg.formats.bids import recordings_of
 from shortloop.eeg.formats.files.delimited import dialect_of, is_of_numbers
 from shortloop.eeg.formats.files.find import is_recording, may_be_recording
@@ -44,12 +44,8 @@ class Folder:
 
 def find_recordings(folder: Path, tell: Tell) -> Folder:
     if not folder.is_dir():
-        raise InputError(
-            "no such folder",
-            file=folder,
-            found="a file" if folder.is_file() else "nothing",
-            hint="name the folder that has the recordings",
-        )
+        there, hint = "a file" if folder.is_file() else "nothing", "name the folder that has the recordings"
+        raise InputError("no such folder", file=folder, found=there, hint=hint)
     if is_recording(folder):
         refuse_single(folder)
     found = _bids_dataset(folder)
@@ -77,9 +73,7 @@ def refuse_single(path: Path) -> NoReturn:
 
 def settings_of(format: str, options: dict[str, object]) -> RecordedInput:
     """Return the settings of a format, before anything is read."""
-    settings = InputSettings.to_read({"format": format, **options})
-    assert isinstance(settings, RecordedInput)
-    return settings
+    return RecordedInput.to_read({"format": format, **options})
 
 
 def _bids_dataset(folder: Path) -> Folder | None:
@@ -162,7 +156,6 @@ def _drop_files_beside_recordings(found: Folder) -> None:
     if alone and len(found.recordings) > 1:
         found.not_read |= dict.fromkeys(alone, ONE_ARRAY)
         found.recordings[ARRAYS] = [path for path in found.recordings[ARRAYS] if path not in alone]
-    found.recordings = {format: files for format, files in found.recordings.items() if files}
 
 
 def _choose_options(found: Folder) -> None:

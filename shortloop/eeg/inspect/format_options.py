@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from statistics import median
 
 import numpy as np
 import pandas as pd
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.plausible import SECONDS
-from shortloop.eeg.formats.csv import (
-    NOTHING,
-    is_no_channel,
-    marker_columns,
-    stated_rate,
-    time_columns,
-    unit_of_times,
-)
+from shortloop.eeg.formats import csv
 from shortloop.eeg.formats.epochs.events_tsv import COLUMNS
 from shortloop.eeg.formats.epochs.settings import events_beside
 from shortloop.eeg.formats.fieldtrip import code_columns, in_words, table_of
-from shortloop.eeg.formats.files.delimited import (
-    MISSING,
-    NO_EVENT,
-    Dialect,
-    decimal_of,
-    dialect_of,
-    numbers,
-    read_table,
-)
+from shortloop.eeg.formats.files import delimited
 from shortloop.eeg.formats.xdf import eeg_streams
 from shortloop.eeg.headers.mat import read_struct, variables
 from shortloop.eeg.inspect.rules import are_kinds
@@ -85,12 +68,12 @@ def find_options(format: str, file: Path, known: Options) -> tuple[Options, Choi
     if format in ("arrays", "thesis"):
         return {}, {}
     options, choices = _event_options(file)
-    if format == "csv" and not options and (dialect := dialect_of(file)) is not None:
+    if format == "csv" and not options and (dialect := delimited.dialect_of(file)) is not None:
         if "marker" in known:
-            choices["marker"] = in_words(_used(dialect, marker_columns(dialect.names)))
+            choices["marker"] = in_words(_used(dialect, csv.marker_columns(dialect.names)))
         elif known.get("time_unit") == "ms":
-            times = dialect.column(time_columns(dialect.names)[0])
-            choices |= {"time_unit": SAMPLE_NUMBERS} if _count_up(_numbers(times, ".")) else {}
+            times = dialect.column(csv.time_columns(dialect.names)[0])
+            choices |= {"time_unit": SAMPLE_NUMBERS} if (np.diff(_numbers(times, ".")) == 1).all() else {}
     return options, choices
 
 
@@ -129,11 +112,11 @@ def _event_columns(file: Path) -> dict[str, Counter[str]]:
     """Count the values of columns that may have the events, in the table beside a recording."""
     table = next(iter(events_beside(file)), None)
     try:
-        dialect = None if table is None else dialect_of(table)
-        content = {} if table is None or dialect is None else read_table(table, dialect).fillna("")
+        dialect = None if table is None else delimited.dialect_of(table)
+        content = {} if table is None or dialect is None else delimited.read_table(table, dialect).fillna("")
     except (OSError, ValueError, InputError):  # the reader of the recording says what is wrong
         return {}
-    counts = {str(name): Counter(column[~column.isin(NO_EVENT)]) for name, column in content.items()}
+    counts = {str(name): Counter(each[~each.isin(delimited.NO_EVENT)]) for name, each in content.items()}
     return {
         name: values
         for name, values in counts.items()
@@ -157,16 +140,16 @@ def _array_options(file: Path) -> dict[str, object]:
 def recording_settings(file: Path) -> dict[str, object] | str:
     """Return fields of the format ``csv`` that are not its defaults, or why the file is no recording."""
     try:
-        dialect = dialect_of(file)
+        dialect = delimited.dialect_of(file)
     except (OSError, UnicodeError):
         return "the file cannot be read"
     if dialect is None or len(dialect.rows) < 2:
         return "no line of names above rows of values"
     columns = ", ".join(dialect.names[:SHOWN]) + ", …" * (len(dialect.names) > SHOWN)
-    times, markers = time_columns(dialect.names), marker_columns(dialect.names)
-    if not times and not stated_rate(dialect.before):
+    times, markers = csv.time_columns(dialect.names), csv.marker_columns(dialect.names)
+    if not times and not csv.stated_rate(dialect.before):
         return f"no column of times among {columns}"
-    decimal = decimal_of((value for row in dialect.rows for value in row), dialect.separator)
+    decimal = delimited.decimal_of((value for row in dialect.rows for value in row), dialect.separator)
     decimal = decimal if isinstance(decimal, str) else "."  # the reader asks
     unit = _unit_of_times(dialect, times[0], decimal) if times else "s"
     if unit is None:
@@ -175,14 +158,14 @@ def recording_settings(file: Path) -> dict[str, object] | str:
     longer = any(len(row) > len(dialect.names) for row in dialect.rows) and len(dialect.rows) >= FEWEST_ROWS
     if not (markers or events_beside(file) or longer):
         return f"no column of markers among {columns}, and no {file.stem}_events.tsv beside it"
-    channels = [name for name in dialect.names if name not in times[:1] and not is_no_channel(name)]
-    signals = [value for name in channels for value in _numbers(dialect.column(name), decimal)]
-    if not signals:
+    channels = [name for name in dialect.names if name not in times[:1] and not csv.is_no_channel(name)]
+    signals = np.concatenate([[], *(_numbers(dialect.column(name), decimal) for name in channels)])
+    if not signals.size:
         return f"no column of numbers among {columns}"
     used = _used(dialect, markers)
     return _not_default(
         time_unit=unit,
-        unit="V" if max(map(abs, signals)) < LARGEST else "µV",
+        unit="V" if np.abs(signals).max() < LARGEST else "µV",
         marker=next(iter(used)) if len(used) > 1 else None,
     )
 
@@ -191,22 +174,22 @@ def _not_default(**given: object) -> dict[str, object]:
     return {name: value for name, value in given.items() if value != DEFAULTS.get(name)}
 
 
-def _used(dialect: Dialect, names: Sequence[str]) -> dict[str, Counter[str]]:
-    counts = {name: Counter(text for text in dialect.column(name) if text not in NOTHING) for name in names}
+def _used(dialect: delimited.Dialect, names: Sequence[str]) -> dict[str, Counter[str]]:
+    counts = {name: Counter(one for one in dialect.column(name) if one not in csv.NOTHING) for name in names}
     return {name: values for name, values in counts.items() if values}
 
 
-def _unit_of_times(dialect: Dialect, name: str, decimal: str) -> str | None:
+def _unit_of_times(dialect: delimited.Dialect, name: str, decimal: str) -> str | None:
     """Return the unit of times of samples, s if the study need not say it; None if they are no such times."""
     texts = dialect.column(name)
     times = _numbers(texts, decimal)
     if 2 * len(times) < len(texts):  # probably dates, which the reader knows better
         dates = len(texts) >= FEWEST_ROWS and 2 * len({text[:8] for text in texts}) < len(texts)
         return "s" if dates else None
-    steps = [after - before for before, after in itertools.pairwise(times)]
-    usual = median(steps) if steps else 0.0
-    scale = SECONDS[unit_of_times(name, times[0])]
-    even = sum(abs(step - usual) <= EVEN * usual for step in steps) >= 0.9 * len(steps)
+    steps = np.diff(times)
+    usual = np.median(steps) if steps.size else 0.0
+    scale = SECONDS[csv.unit_of_times(name, times[0])]
+    even = np.count_nonzero(np.abs(steps - usual) <= EVEN * usual) >= 0.9 * len(steps)
     if usual > 0 and even:
         if scale != 1.0:
             return "s" if usual * scale <= LONGEST else None
@@ -215,14 +198,10 @@ def _unit_of_times(dialect: Dialect, name: str, decimal: str) -> str | None:
     return "s" if rising and (times[-1] - times[0]) / len(steps) * scale <= LONGEST else None
 
 
-def _numbers(texts: Sequence[str], decimal: str) -> list[float]:
+def _numbers(texts: Sequence[str], decimal: str) -> np.ndarray:
     """Return the values that are numbers."""
-    found = numbers(pd.Series(texts, dtype=str), decimal)
-    return [float(value) for value in found if value == value]
-
-
-def _count_up(values: Sequence[float]) -> bool:
-    return all(after - before == 1 for before, after in itertools.pairwise(values))
+    found = delimited.numbers(pd.Series(texts, dtype=str), decimal)
+    return np.asarray(found[~np.isnan(found)])
 
 
 def feature_table_settings(file: Path) -> dict[str, object] | None:
@@ -250,7 +229,7 @@ def feature_table_settings(file: Path) -> dict[str, object] | None:
 def _read_columns(file: Path) -> tuple[Columns, str]:
     """Read the first rows of a table, by column, and its decimal sign; no columns if it has too few rows."""
     try:
-        dialect = dialect_of(file, head=ROWS)
+        dialect = delimited.dialect_of(file, head=ROWS)
     except (OSError, UnicodeError):
         dialect = None
     if dialect is None:
@@ -259,7 +238,7 @@ def _read_columns(file: Path) -> tuple[Columns, str]:
     rows = [row[at:] for row in dialect.rows if len(row) == len(dialect.names) + at]
     if len(rows) < 2 * FEWEST:
         return {}, "."
-    decimal = decimal_of((value for row in rows for value in row), dialect.separator)
+    decimal = delimited.decimal_of((value for row in rows for value in row), dialect.separator)
     columns = dict(zip(dialect.names, zip(*rows, strict=True), strict=True))
     return columns, decimal if isinstance(decimal, str) else "."
 
@@ -276,8 +255,8 @@ def _is_feature(name: str, texts: Sequence[str], labels: Iterable[Sequence[str]]
     if any(each.fullmatch(_plain(name)) for each in (NO_FEATURE, PARTICIPANT, PHASE)):
         return False
     values = _numbers(texts, decimal)
-    numeric = len(values) == sum(text not in MISSING for text in texts)
-    index = len(values) == len(texts) and _count_up(values)
+    numeric = len(values) == sum(text not in delimited.MISSING for text in texts)
+    index = len(values) == len(texts) and (np.diff(values) == 1).all()
     repeats = (len({*zip(texts, of, strict=True)}) == len({*texts}) == len({*of}) for of in labels)
     return numeric and not index and not any(repeats)
 

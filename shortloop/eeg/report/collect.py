@@ -5,53 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from shortloop.base.types import FloatArray
+from shortloop.eeg.data import mean_of_known
 from shortloop.eeg.features.names import squared
-from shortloop.eeg.report.content import (
-    Confusion,
-    Evoked,
-    Individual,
-    KindResult,
-    Patterns,
-    ReportContent,
-    mean_of_known,
-)
+from shortloop.eeg.report.content import Confusion, Evoked, Individual, KindResult, Patterns, ReportContent
 from shortloop.eeg.report.sensors import Sensors, positions_of, sensors_of, types_of
 from shortloop.eeg.stages.statistics_files import load_statistics
 from shortloop.report.page import source_of, thread_note
 from shortloop.stages.inputs import renamed
 from shortloop.stages.results import Result, upstream
 
+Jobs = Mapping[str, Sequence[Result]]
+"""Jobs of stages other than `group`, by stage."""
 Names = Mapping[str, Sequence[str]]
 R = TypeVar("R", Evoked, Patterns)
 
 
-class OtherJobs(NamedTuple):
-    """Jobs of other stages than `group`; of each participant and kind of features if not said otherwise."""
-
-    evoked: Sequence[Result] = ()  # of each participant
-    train: Sequence[Result] = ()
-    apply: Sequence[Result] = ()
-    individual: Sequence[Result] = ()  # of each kind of features
-    intervals: Sequence[Result] = ()
-    patterns: Sequence[Result] = ()
-    check: Sequence[Result] = ()  # the job that compared the recordings
-
-    def of_kind(self, kind: str) -> OtherJobs:
-        every = ([job for job in jobs if job.record["facts"]["kind"] == kind] for jobs in self[1:-1])
-        return OtherJobs(self.evoked, *every)
-
-
 def collect(
-    groups: Sequence[Result],
-    imported: Sequence[Result],
-    settings: dict[str, Any],
-    jobs: OtherJobs,
-    names: Names,
+    groups: Sequence[Result], imported: Sequence[Result], settings: dict[str, Any], jobs: Jobs, names: Names
 ) -> ReportContent:
     """Collect the content of a report; `names` are today's names of each participant's files."""
     chains = [list(upstream(group)) for group in groups]
@@ -65,23 +40,25 @@ def collect(
         kinds=tuple(_kind_result(results, jobs, imported) for results in chains),
         versions={name: ", ".join(sorted(found)) for name, found in versions.items()},
         thread_note=thread_note(result for results in chains for result in results),
-        notes=tuple(_notes(imported, jobs.check, names)),
-        recordings=tuple(_recordings(imported, jobs.check, names)),
-        evoked=tuple(collect_evoked(jobs.evoked, imported)),
+        notes=tuple(_notes(imported, jobs["check"], names)),
+        recordings=tuple(_recordings(imported, jobs["check"], names)),
+        evoked=tuple(collect_evoked(jobs["evoked"], imported)),
     )
 
 
-def _kind_result(chain: list[Result], every: OtherJobs, imported: Sequence[Result]) -> KindResult:
+def _kind_result(chain: list[Result], every: Jobs, imported: Sequence[Result]) -> KindResult:
     group = chain[0]
     facts = group.facts
     asked: Any = group.options["settings"]
-    jobs = every.of_kind(facts["kind"])
+    jobs = {
+        name: [job for job in of if _facts(job).get("kind") == facts["kind"]] for name, of in every.items()
+    }
     curve, plane = load_statistics(group, "curve"), load_statistics(group, "plane")
     assert curve is not None  # every group job has one
     train_phase, test_phase = facts["train_phase"], facts["test_phase"] or facts["train_phase"]
     if curve.mean.size == 1 and train_phase == test_phase:
         plane = None  # there is no other time to generalize to: it equals the curve
-    every_job = [*chain, *jobs.individual, *jobs.intervals, *jobs.patterns]
+    every_job = [*chain, *jobs["individual"], *jobs["intervals"], *jobs["patterns"]]
     return KindResult(
         kind=facts["kind"],
         participants=tuple(facts["participants"]),
@@ -99,27 +76,26 @@ def _kind_result(chain: list[Result], every: OtherJobs, imported: Sequence[Resul
         classes=tuple(facts["classes"]),
         individual=tuple(_individual(jobs, plane is not None)),
         confusions=tuple(_confusions(group, jobs, curve.mean, None if plane is None else plane.mean)),
-        patterns=collect_patterns(jobs.patterns, imported),
+        patterns=collect_patterns(jobs["patterns"], imported),
         smoothed=bool(asked["smooth"]),
     )
 
 
-def _individual(jobs: OtherJobs, with_plane: bool) -> Iterator[Individual]:
-    intervals = {result.partition: result for result in jobs.intervals}
-    for result in jobs.individual:
+def _individual(jobs: Jobs, with_plane: bool) -> Iterator[Individual]:
+    intervals = {result.partition: result for result in jobs["intervals"]}
+    for result in jobs["individual"]:
         for number, who in enumerate(result.facts["participants"]):
             curve, ends = load_statistics(result, "curve", number), intervals.get(who)
-            if curve is None or ends is None:
-                continue
-            yield Individual(
-                participant=who,
-                curve=curve,
-                plane=load_statistics(result, "plane", number) if with_plane else None,
-                curve_ends=_ends(ends, "curve"),
-                plane_ends=_ends(ends, "plane") if with_plane and "plane_low" in ends.arrays else None,
-                level=ends.facts["interval"],
-                draws=ends.facts["draws"],
-            )
+            if curve is not None and ends is not None:
+                yield Individual(
+                    participant=who,
+                    curve=curve,
+                    plane=load_statistics(result, "plane", number) if with_plane else None,
+                    curve_ends=_ends(ends, "curve"),
+                    plane_ends=_ends(ends, "plane") if with_plane and "plane_low" in ends.arrays else None,
+                    level=ends.facts["interval"],
+                    draws=ends.facts["draws"],
+                )
 
 
 def _ends(result: Result, shape: str) -> FloatArray:
@@ -127,9 +103,9 @@ def _ends(result: Result, shape: str) -> FloatArray:
 
 
 def _confusions(
-    group: Result, jobs: OtherJobs, curve: FloatArray, plane: FloatArray | None
+    group: Result, jobs: Jobs, curve: FloatArray, plane: FloatArray | None
 ) -> Iterator[Confusion]:
-    for every, scores in ((jobs.train, curve), (jobs.apply, plane)):
+    for every, scores in ((jobs["train"], curve), (jobs["apply"], plane)):
         if every and scores is not None:
             *test, train = (int(each) for each in np.unravel_index(int(np.nanargmax(scores)), scores.shape))
             counts = [np.asarray(job.arrays["confusions"][(*test, train)], dtype=float) for job in every]

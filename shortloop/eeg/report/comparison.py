@@ -78,7 +78,9 @@ def scores_in(result: Result) -> dict[str, Scores]:
 
     for shape in ("curve", "plane") if "score" in facts else ():
         if names := [name for name in (f"{shape}_mean", f"{shape}_scores") if name in arrays]:
-            add(np.asarray(arrays[names[0]]), SCORES.get(facts["score"], PERCENT), _chance(facts, shape))
+            known = facts["statistics"][shape] if "statistics" in facts else facts
+            chance = known["chance"][shape] if isinstance(known["chance"], dict) else known["chance"]
+            add(np.asarray(arrays[names[0]]), SCORES.get(facts["score"], PERCENT), chance)
     if "confusions" in arrays:
         counts = np.asarray(arrays["confusions"])
         diagonal = np.diagonal(counts, axis1=-2, axis2=-1)
@@ -93,11 +95,10 @@ def scores_in(result: Result) -> dict[str, Scores]:
 
 
 def comparison_figure(title: str, names: tuple[str, str], pairs: dict[str, tuple[Scores, Scores]]) -> Figure:
-    heights = {"curve": 2.6, "plane": 2.8}
+    heights = [{"curve": 2.6, "plane": 2.8}[shape] for shape in pairs]
     with styled():
-        figure = new_figure(0.3 + sum(heights[shape] for shape in pairs), title)
-        ratios = [heights[shape] for shape in pairs]
-        parts = figure.subfigures(len(pairs), 1, height_ratios=ratios, squeeze=False)
+        figure = new_figure(0.3 + sum(heights), title)
+        parts = figure.subfigures(len(pairs), 1, height_ratios=heights, squeeze=False)
         for part, (shape, pair) in zip(parts.flat, pairs.items()):
             (_draw_curves if shape == "curve" else _draw_planes)(part, names, pair)
     return figure
@@ -147,9 +148,3 @@ def _draw_planes(part: SubFigure, names: tuple[str, str], pair: tuple[Scores, Sc
         bar.outline.set_visible(False)
         bar.ax.locator_params(nbins=4)
     panels[0].set_ylabel(first.scale.label("Testing"))
-
-
-def _chance(facts: dict[str, Any], shape: str) -> float | None:
-    known = facts["statistics"][shape] if "statistics" in facts else facts
-    chance = known["chance"][shape] if isinstance(known["chance"], dict) else known["chance"]
-    return None if chance is None else float(chance)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from shortloop.base.types import FloatArray
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.group.maps import MapStatistics
 from shortloop.eeg.report.sensors import Positions
 from shortloop.report.page import Source
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 WORDS = "words"  # key of the settings with the words of a methods section; see `Study.for_report`
 
@@ -69,7 +66,7 @@ class Evoked:
     means: FloatArray  # (participants, classes, channels, samples), over trials, in `unit`
     errors: FloatArray  # same shape: standard errors over trials
     unit: str
-    trials: NDArray[np.int_]  # (participants, classes)
+    trials: IntArray  # (participants, classes)
     baseline: tuple[float, float] | None  # start and stop of what was subtracted, s
     sources: tuple[Source, ...]
     name: str = ""  # of the type of sensors in file names, if a study has several types
@@ -116,21 +113,6 @@ class KindResult:
         """Statistics of the curve, and of the map if there is one."""
         return [self.curve] if self.generalization is None else [self.curve, self.generalization]
 
-    def __post_init__(self) -> None:
-        shape: tuple[int, ...] = ()
-        axes = {"train_times": self.train_times, "test_times": self.test_times}
-        for name, times in axes.items():
-            if times is not None and not (times.ndim == 1 and times.size and (times[1:] > times[:-1]).all()):
-                raise ValueError(f"{name}: expected increasing times, found {times!r}")
-        for name, stats, times in zip(("curve", "generalization"), self.maps, axes.values()):
-            if times is None:
-                raise ValueError(f"{self.kind}: a generalization map without test_times")
-            shape = (len(times), *shape)
-            for each in ("scores", "mean", "t", "p_max", "p_cluster", "clusters", "significant"):
-                expected = (len(self.participants), *shape) if each == "scores" else shape
-                if (found := getattr(stats, each).shape) != expected:
-                    raise ValueError(f"{name}: {each} of shape {found}, expected {expected}")
-
 
 @dataclass(frozen=True)
 class ReportContent:
@@ -142,12 +124,3 @@ class ReportContent:
     notes: tuple[str, ...] = ()  # of the import of recordings
     recordings: tuple[Mapping[str, Any], ...] = ()  # plain data of `RecordingSummary`, with its `warnings`
     evoked: tuple[Evoked, ...] = ()
-
-
-def mean_of_known(values: FloatArray) -> FloatArray:
-    """Mean over participants, the first axis, ignoring NaN; NaN only if all are."""
-    known = np.isfinite(values)
-    count = known.sum(axis=0)
-    total = np.where(known, values, 0.0).sum(axis=0)
-    mean: FloatArray = np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0)
-    return mean

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.image import AxesImage, PcolorImage
     from matplotlib.transforms import Bbox
-    from numpy.typing import NDArray
 
 NARROW = 1.6  # inches: a shorter bar has room for three numbers
 Limits = tuple[float, float, bool]
@@ -29,9 +28,7 @@ def scaled_to(values: FloatArray, unit: str) -> tuple[float, str]:
     return scaled(unit, float(np.abs(values[np.isfinite(values)]).max(initial=0.0)))
 
 
-def outline_segments(
-    mask: NDArray[np.bool_], x_edges: FloatArray, y_edges: FloatArray
-) -> NDArray[np.floating]:
+def outline_segments(mask: np.ndarray, x_edges: FloatArray, y_edges: FloatArray) -> FloatArray:
     """Return edges of the masked cells, (edges, 2, 2): both ends as x, y; `mask`: (rows, columns)."""
     padded = np.pad(mask, 1)
     # Between two neighbours in a row lies a vertical edge, between two in a column a horizontal one.
@@ -39,8 +36,7 @@ def outline_segments(
     y, column = np.nonzero(padded[1:, 1:-1] != padded[:-1, 1:-1])
     vertical = [[x_edges[x], y_edges[row]], [x_edges[x], y_edges[row + 1]]]
     horizontal = [[x_edges[column], y_edges[y]], [x_edges[column + 1], y_edges[y]]]
-    segments: NDArray[np.floating] = np.concatenate([vertical, horizontal], axis=2).transpose(2, 0, 1)
-    return segments
+    return np.asarray(np.concatenate([vertical, horizontal], axis=2).transpose(2, 0, 1))
 
 
 def colour_limits(values: FloatArray, centre: float, percentile: float = 100.0) -> Limits:
@@ -59,8 +55,7 @@ def draw_cells(
     """Draw the cells of a map, (rows, columns), white where there is no value."""
     shown = np.ma.masked_where(np.isnan(values), values)
     image: Any = axes.pcolorfast(x_edges, y_edges, shown, cmap=DIVERGING, vmin=limits[0], vmax=limits[1])
-    drawn: AxesImage | PcolorImage = image  # for edges at equal distances, and for others
-    return drawn
+    return cast("AxesImage | PcolorImage", image)  # for edges at equal distances, and for others
 
 
 def draw_map(
@@ -69,7 +64,7 @@ def draw_map(
     x_edges: FloatArray,
     y_edges: FloatArray,
     limits: Limits,
-    mask: NDArray[np.bool_] | None = None,
+    mask: np.ndarray | None = None,
     scale: TimeScale | None = None,
 ) -> AxesImage | PcolorImage:
     """Draw a map, (test bins, bins), with an outline of the cells in `mask`, the diagonal and the event."""
@@ -110,17 +105,14 @@ def colour_bar(
     figure: Figure,
 ) -> None:
     """Draw a colour bar, pointed if values lie outside its limits."""
-    bar = figure.colorbar(
-        image,
-        cax=figure.add_axes(place),
-        label=label,
-        extend="both" if limits[2] else "neither",
-        orientation="horizontal" if place[2] > place[3] else "vertical",
-    )
+    flat = place[2] > place[3]
+    ends, orientation = "both" if limits[2] else "neither", "horizontal" if flat else "vertical"
+    cax = figure.add_axes(place)
+    bar = figure.colorbar(image, cax=cax, label=label, extend=ends, orientation=orientation)
     bar.outline.set_visible(False)
-    if place[2] > place[3] and place[2] * figure.get_figwidth() < NARROW:
-        ends = sorted({limits[0], 0.5 * (limits[0] + limits[1]), limits[1]})
-        bar.set_ticks(ends, labels=[f"{float(f'{each:.2g}'):g}".replace("-", "−") for each in ends])
+    if flat and place[2] * figure.get_figwidth() < NARROW:
+        ticks = sorted({limits[0], 0.5 * (limits[0] + limits[1]), limits[1]})
+        bar.set_ticks(ticks, labels=[f"{float(f'{each:.2g}'):g}".replace("-", "−") for each in ticks])
 
 
 def colour_bar_below(image: ScalarMappable, axes: Axes, area: Bbox, limits: Limits, label: str) -> None:

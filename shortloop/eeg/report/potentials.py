@@ -10,7 +10,8 @@ import numpy as np
 
 from shortloop.base.text import listed
 from shortloop.base.types import FloatArray
-from shortloop.eeg.report.content import Evoked, mean_of_known
+from shortloop.eeg.data import mean_of_known
+from shortloop.eeg.report.content import Evoked
 from shortloop.eeg.report.figure_parts import scaled_to
 from shortloop.eeg.report.labels import readable
 from shortloop.eeg.report.sections.section import Section, whose

@@ -58,8 +58,7 @@ class Topography:
         """
         if not self.pairs:
             return values
-        norms: FloatArray = np.sqrt((values.reshape(*values.shape[:-1], -1, 2) ** 2).mean(axis=-1))
-        return norms
+        return np.asarray(np.sqrt((values.reshape(*values.shape[:-1], -1, 2) ** 2).mean(axis=-1)))
 
 
 def types_of(imported: Sequence[Result], phase: str, channels: Sequence[str]) -> tuple[str, ...]:

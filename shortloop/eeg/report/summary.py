@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from shortloop.base.types import FloatArray
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.group.maps import SD_RESOLUTION, MapStatistics
 from shortloop.eeg.group.settings import SHARED_TRAINING
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.labels import letter_of
 from shortloop.report.page import csv_text
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 LEVEL = 0.95
 LARGEST = 100  # Cohen's d that is printed
@@ -78,8 +75,7 @@ def confidence_half_width(stats: MapStatistics, level: float = LEVEL) -> FloatAr
     known = np.isfinite(stats.t) & (np.abs(stats.t) > 1e-9)
     error[known] = ((stats.mean - stats.level_of_chance)[known] / stats.t[known]).astype(error.dtype)
     error[np.isinf(stats.t)] = 0.0
-    half: FloatArray = np.abs(error) * stdtrit(count - 1, (1 + level) / 2)
-    return half
+    return np.asarray(np.abs(error) * stdtrit(count - 1, (1 + level) / 2))
 
 
 def participant_table(result: KindResult) -> list[dict[str, Any]]:
@@ -195,7 +191,7 @@ def _overall(result: KindResult, stats: MapStatistics) -> dict[str, Any]:
     }
 
 
-def _cluster(result: KindResult, stats: MapStatistics, cells: NDArray[np.bool_]) -> dict[str, Any]:
+def _cluster(result: KindResult, stats: MapStatistics, cells: np.ndarray) -> dict[str, Any]:
     above = float(np.nansum(stats.t[cells])) >= 0
     beyond = stats.mean - stats.level_of_chance
     _, at = _peak(np.where(cells, beyond if above else -beyond, np.nan))
@@ -226,7 +222,7 @@ def _peak_times(result: KindResult, stats: MapStatistics, at: Cell | None) -> di
     return {"peak_train_time": trained, "peak_test_time": tested}
 
 
-def _range(times: FloatArray, indices: NDArray[np.int_]) -> list[float]:
+def _range(times: FloatArray, indices: IntArray) -> list[float]:
     return [float(times[indices.min()]), float(times[indices.max()])]
 
 

@@ -80,8 +80,7 @@ def time_scale(result: KindResult) -> TimeScale:
 def bin_edges(centres: FloatArray, alone: float = 1.0) -> FloatArray:
     """Return edges, (bins + 1,), halfway between increasing centres; `alone` is the width of a single bin."""
     if len(centres) == 1:
-        edges: FloatArray = centres[0] + np.array([-alone / 2, alone / 2])
-        return edges
+        return np.asarray(centres[0] + np.array([-alone / 2, alone / 2]))
     inner = (centres[1:] + centres[:-1]) / 2
     return np.concatenate([[2 * centres[0] - inner[0]], inner, [2 * centres[-1] - inner[-1]]])
 

@@ -111,30 +111,20 @@ class Apply(Stage):
         test, train = self._test, self._train
         classes = list(test.classes)
         ranked = {"ranked_classes": classes[-out["ranks"].shape[-1] :]} if "ranks" in out else {}
+        counts = confusions(out["votes"], test.labels, self._voters)
+        axes = "test bins × training bins × true class × predicted class"
+        said = "summed over folds" + ("" if self._within else ", divided by their number")
+        arrays = {"confusions": Values(counts, axes, said, "trials")}
+        arrays["labels"] = Values(test.labels, "trials", LABELS)
         times, along = map_times({"train_times": train.times, "test_times": test.times}, test.time_unit)
-        arrays = {
-            "confusions": Values(
-                confusions(out["votes"], test.labels, self._voters),
-                "test bins × training bins × true class × predicted class",
-                "summed over folds" if self._within else "summed over folds, divided by their number",
-                "trials",
-            ),
-            "labels": Values(test.labels, "trials", LABELS),
-            **times,
+        along |= dict.fromkeys(("classes", "true class", "predicted class"), "classes")
+        along |= {axis.replace("_", " "): axis for axis in ranked}
+        facts = {
+            "classes": classes,
+            **ranked,
+            "kind": test.kind,
+            "train_phase": self.models.facts["phase"],
+            "phase": self.phase,
+            "time_unit": test.time_unit,
         }
-        return Finished(
-            {
-                "classes": classes,
-                **ranked,
-                "kind": test.kind,
-                "train_phase": self.models.facts["phase"],
-                "phase": self.phase,
-                "time_unit": test.time_unit,
-            },
-            arrays,
-            coordinates={
-                **along,
-                **dict.fromkeys(("classes", "true class", "predicted class"), "classes"),
-                **{axis.replace("_", " "): axis for axis in ranked},
-            },
-        )
+        return Finished(facts, arrays | times, coordinates=along)

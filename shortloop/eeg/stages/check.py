@@ -26,26 +26,20 @@ class CheckRecordings(Stage):
 
     def finish(self, out: Outputs) -> Finished:
         """Compare the recordings; the first problem ends it."""
-        from shortloop.eeg.checks.consistency import raise_first
+        from shortloop.eeg.checks import consistency
 
-        return Finished(self.compare(raise_first))
+        return Finished(self.compare(consistency.raise_first))
 
     def compare(self, refuse: Refuse) -> dict[str, Plain]:
         """Compare the recordings."""
-        from shortloop.eeg.checks.consistency import (
-            check_alike,
-            check_scales,
-            check_trials,
-            class_told_by_run,
-            uneven_classes,
-        )
+        from shortloop.eeg.checks import consistency
         from shortloop.eeg.checks.summary import RecordingSummary
 
         summaries = [
             RecordingSummary.from_dict(each) for job in self.imported for each in job.facts["recordings"]
         ]
-        alike = check_alike(summaries, refuse)
-        odd = {number: [text] for number, text in check_scales(summaries, refuse).items()}
+        alike = consistency.check_alike(summaries, refuse)
+        odd = {number: [text] for number, text in consistency.check_scales(summaries, refuse).items()}
         by_run = self.fold_by == "run"
         for number, summary in enumerate(summaries):
             if summary.phase != self.phase:
@@ -53,8 +47,11 @@ class CheckRecordings(Stage):
             if by_run:
                 self._check_runs(summary, refuse)
             else:
-                check_trials([summary], folds=self.folds, inner_folds=self.inner_folds, refuse=refuse)
-            said = [uneven_classes(summary) if self.uneven else "", class_told_by_run(summary, by_run=by_run)]
+                consistency.check_trials(
+                    [summary], folds=self.folds, inner_folds=self.inner_folds, refuse=refuse
+                )
+            said = [consistency.uneven_classes(summary)] if self.uneven else []
+            said.append(consistency.class_told_by_run(summary, by_run=by_run))
             if any(said):
                 odd.setdefault(number, []).extend(filter(None, said))
         for summary in alike:
@@ -70,14 +67,14 @@ class CheckRecordings(Stage):
 
     def _check_runs(self, summary: RecordingSummary, refuse: Refuse) -> None:
         """Refuse runs that cannot be held out: each fold must train on every class."""
-        from shortloop.eeg.checks.consistency import describe_runs, in_one_run, report, trials_by_run
+        from shortloop.eeg.checks import consistency
 
-        table = trials_by_run(summary)
-        alone = in_one_run(summary)
+        table = consistency.trials_by_run(summary)
+        alone = consistency.in_one_run(summary)
         if len(table) < 2:
             found, hint = "one run", "name several files, or take fold_by = 'trial'"
         elif alone:
-            found = f"one run alone with {' or '.join(alone)} ({describe_runs(summary)})"
+            found = f"one run alone with {' or '.join(alone)} ({consistency.describe_runs(summary)})"
             hint = (
                 "record each class in several runs: no folds can tell a class from the one run that it is in"
             )
@@ -87,15 +84,9 @@ class CheckRecordings(Stage):
                 return
             found = f"a fold that would train on {fewest} trials of a class, of {needed} needed"
             hint = "take other folds (decoding.folds), or an estimator without inner folds, such as lda"
-        report(
-            refuse,
-            summary,
-            f"whole runs of the {summary.phase} phase cannot be held out",
-            field="decoding.fold_by",
-            found=found,
-            expected="each class in several runs",
-            hint=hint,
-        )
+        problem = f"whole runs of the {summary.phase} phase cannot be held out"
+        facts = {"found": found, "expected": "each class in several runs", "hint": hint}
+        consistency.report(refuse, summary, problem, field="decoding.fold_by", **facts)
 
     def _least_trained(self, table: list[list[int]]) -> int:
         """Fewest training trials of a class in any fold."""

@@ -56,12 +56,8 @@ def keep_epochs(
         f"times_{phase}": Values(epochs.times, samples, "time of each sample, 0 at the event", "s"),
     }
     if epochs.positions is not None:
-        values[f"positions_{phase}"] = Values(
-            epochs.positions,
-            f"{channels} × right, front, up",
-            "position of each channel, from between the ears; NaN: not known",
-            "m",
-        )
+        axes, said = f"{channels} × right, front, up", "position of each channel, from between the ears"
+        values[f"positions_{phase}"] = Values(epochs.positions, axes, f"{said}; NaN: not known", "m")
     for name, each in epochs.trial_info.items():
         values[_info(phase) + quote(name, safe=" ")] = Values(each, f"{trials} × …", f"{name} of each trial")
     facts: dict[str, Plain] = {

@@ -43,16 +43,12 @@ class FeatureStage(Stage):
     def outputs(self) -> dict[str, Out]:
         from shortloop.eeg.stages.feature_files import feature_axes
 
-        return {
-            f"data_{phase}": Out(
-                (len(first.times), len(self._epochs[phase].labels), len(first.names)),
-                "f4",
-                feature_axes(phase),
-                f"features of the {phase} phase",
-                first.unit,
-            )
-            for phase, first in self._first.items()
-        }
+        outs = {}
+        for phase, first in self._first.items():
+            shape = (len(first.times), len(self._epochs[phase].labels), len(first.names))
+            axes, said = feature_axes(phase), f"features of the {phase} phase"
+            outs[f"data_{phase}"] = Out(shape, "f4", axes, said, first.unit)
+        return outs
 
     def index(self, unit: int) -> Mapping[str, Index]:
         phase, trials = self._parts[unit]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shortloop.stages.stage import CollectingStage, Finished, Job, Outputs, Stage
 
@@ -109,7 +109,7 @@ def statistics_of(
 
     from shortloop.base.seeds import seed_for
     from shortloop.eeg.group.maps import own_level
-    from shortloop.eeg.group.settings import SHARED_TRAINING, error_rate
+    from shortloop.eeg.group.settings import SHARED_TRAINING, TEST_LABELS
     from shortloop.eeg.group.statistics import group_statistics
 
     facts = permuted[0].facts
@@ -121,21 +121,17 @@ def statistics_of(
     chance: float | np.ndarray | None = known.pop()
     if known or chance is None:
         chance = np.stack([own_level(*maps) for maps in zip(scores, nulls, strict=True)])
-    found = group_statistics(
-        scores,
-        nulls,
-        chance=chance,
-        score=facts["score"],
-        settings=settings,
-        seed=seed_for(seed, "group", facts["kind"], shape),
-        draws=len(permuted[0].arrays[f"{shape}_null"]) if again else None,
-    )
+    how: dict[str, Any] = {"score": facts["score"], "settings": settings}
+    how["seed"] = seed_for(seed, "group", facts["kind"], shape)
+    how["draws"] = len(permuted[0].arrays[f"{shape}_null"]) if again else None
+    found = group_statistics(scores, nulls, chance=chance, **how)
     null: NullName = facts["null"]
     if len(permuted) > 1 and settings.null == "sign-flips":
         null = "sign-flips"
     elif again:
         null = "retrained" if len(permuted) > 1 else "training-labels"
+    too_small = cross_validated and null == "test-labels"
     if len(permuted) > 1:
-        return dataclasses.replace(found, null=null, error_rate=error_rate(null, cross_validated))
-    note = SHARED_TRAINING if cross_validated and null == "test-labels" else ""
+        return dataclasses.replace(found, null=null, error_rate=TEST_LABELS if too_small else "")
+    note = SHARED_TRAINING if too_small else ""
     return dataclasses.replace(found, null=null, note=f"{found.note} {note}".strip())

@@ -65,13 +65,9 @@ class Patterns(Stage):
         if channels:
             found["kept_channels"] = kept.mean(axis=0).reshape(channels, -1).mean(axis=1)
         if self._linear:
-            patterns = activation_patterns(
-                self._data.data[unit],
-                self._arrays["folds"],
-                self._arrays["weights"][unit][:, self._shown],
-                kept,
-                standardized=self._standardized,
-            )
+            weights = self._arrays["weights"][unit][:, self._shown]
+            given = self._data.data[unit], self._arrays["folds"], weights, kept
+            patterns = activation_patterns(*given, standardized=self._standardized)
             found["patterns"] = patterns.reshape(len(patterns), channels, -1).mean(axis=2)
             if self._frequencies:
                 shape = len(patterns), channels, len(self._frequencies), -1
@@ -83,7 +79,6 @@ class Patterns(Stage):
 
         from shortloop.eeg.stages.feature_files import bin_times
 
-        facts = self.models.facts
         arrays = {"times": bin_times(self._data.times, self._data.time_unit)}
         along = {"bins": "times"}
         if self._channels:
@@ -94,17 +89,14 @@ class Patterns(Stage):
             hertz = np.array(self._frequencies)
             arrays["frequencies"] = Values(hertz, "frequencies", "of the features", "Hz")
             along["frequencies"] = "frequencies"
-        return Finished(
-            {
-                "kind": facts["kind"],
-                "phase": facts["phase"],
-                "classes": list(self._data.classes),
-                "shown": list(self._data.classes[self._shown]),
-                "channels": list(self._channels),
-                "features": self._data.data.shape[2],
-                "unit": self._data.unit,
-                "time_unit": self._data.time_unit,
-            },
-            arrays,
-            coordinates=along,
-        )
+        facts = {
+            "kind": self.models.facts["kind"],
+            "phase": self.models.facts["phase"],
+            "classes": list(self._data.classes),
+            "shown": list(self._data.classes[self._shown]),
+            "channels": list(self._channels),
+            "features": self._data.data.shape[2],
+            "unit": self._data.unit,
+            "time_unit": self._data.time_unit,
+        }
+        return Finished(facts, arrays, coordinates=along)

@@ -81,21 +81,18 @@ class NullScores(Stage):
             scores = scores_of(self.score, each, labels[None], groups)[0]
             arrays[f"{shape}_scores"] = Values(scores, MAP_AXES[shape], said[shape], self._scale)
             chance[shape] = chance_level(self.score, labels, self._n_classes)
-        return Finished(
-            {
-                "classes": facts["classes"],
-                "kind": facts["kind"],
-                "time_unit": facts["time_unit"],
-                "train_phase": facts["phase"],
-                "test_phase": applied.facts["phase"] if applied else None,
-                "left_out": facts["left_out"],
-                "null": self.NULL,
-                "score": self.score,
-                "chance": chance,  # None: what the null says
-            },
-            arrays,
-            coordinates=along,
-        )
+        known = {
+            "classes": facts["classes"],
+            "kind": facts["kind"],
+            "time_unit": facts["time_unit"],
+            "train_phase": facts["phase"],
+            "test_phase": applied.facts["phase"] if applied else None,
+            "left_out": facts["left_out"],
+            "null": self.NULL,
+            "score": self.score,
+            "chance": chance,  # None: what the null says
+        }
+        return Finished(known, arrays, coordinates=along)
 
 
 class Permute(NullScores):

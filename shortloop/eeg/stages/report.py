@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from shortloop.report.page import Drawing
 
 
+OTHERS = ("evoked", "train", "apply", "individual", "intervals", "patterns", "check")
+
+
 class Report(ReportStage):
     """Report: figures and a self-contained page with the provenance of each."""
 
@@ -28,16 +31,11 @@ class Report(ReportStage):
     names: dict[str, list[str]] = {}  # noqa: RUF012  current names of the files of each participant
 
     def drawings(self) -> list[Drawing[Any]]:
-        from shortloop.eeg.report.collect import OtherJobs, collect
+        from shortloop.eeg.report.collect import collect
         from shortloop.eeg.report.page import panels
 
-        self._content = collect(
-            self.groups,
-            self.imported,
-            self.study,
-            OtherJobs(*(getattr(self, stage) for stage in OtherJobs._fields)),
-            self.names,
-        )
+        jobs = {stage: getattr(self, stage) for stage in OTHERS}
+        self._content = collect(self.groups, self.imported, self.study, jobs, self.names)
         return panels(self._content)
 
     def finish(self, out: Outputs) -> Finished:

@@ -34,11 +34,9 @@ STATISTICS = {
 def statistics_values(found: MapStatistics, shape: str) -> tuple[dict[str, Values], dict[str, Plain]]:
     """Arrays and facts of one kind of map, ``"curve"`` or ``"plane"``."""
     arrays, facts = _parted(found)
-    axes = MAP_AXES[shape]
+    axes = {"scores": f"participants × {MAP_AXES[shape]}", **NULL}
     described = {
-        f"{shape}_{name}": _values(
-            each, name, {"scores": f"participants × {axes}"}.get(name, NULL.get(name, axes)), found.score
-        )
+        f"{shape}_{name}": _values(each, name, axes.get(name, MAP_AXES[shape]), found.score)
         for name, each in arrays.items()
     }
     return described, facts

@@ -103,37 +103,28 @@ class Train(Stage):
         from shortloop.eeg.stages.feature_files import LABELS, bin_times
 
         votes = cross_validated_votes(out["predicted"], len(self._data.classes))
-        by_run = {}
+        counts, said = confusions(votes, self._data.labels), "held-out trials of all folds"
+        arrays = {
+            "confusions": Values(counts, "bins × true class × predicted class", said, "trials"),
+            "features": Values(np.array(self._data.names, str), "features", "what each feature is"),
+            "folds": Values(self._folds, "trials", "fold that holds out each trial"),
+            "labels": Values(self._data.labels, "trials", LABELS),
+            "times": bin_times(self._data.times, self._data.time_unit),
+        }
         if self.decoding.fold_by == "run":
-            by_run["runs"] = Values(self._data.runs, "trials", "run of each trial")
-        return Finished(
-            {
-                "classes": list(self._data.classes),
-                "kind": self._data.kind,
-                "phase": self.phase,
-                "time_unit": self._data.time_unit,
-                "left_out": int((~out["kept"].any(axis=2)).sum()),  # folds that kept no feature
-                # Stages that apply or retrain the classifiers read it here, not in the options.
-                "decoding": self._decoding.of_training(),
-                "estimator": self.estimator.model_dump(mode="json"),
-            },
-            {
-                "confusions": Values(
-                    confusions(votes, self._data.labels),
-                    "bins × true class × predicted class",
-                    "held-out trials of all folds",
-                    "trials",
-                ),
-                "features": Values(np.array(self._data.names, str), "features", "what each feature is"),
-                "folds": Values(self._folds, "trials", "fold that holds out each trial"),
-                "labels": Values(self._data.labels, "trials", LABELS),
-                "times": bin_times(self._data.times, self._data.time_unit),
-                **by_run,
-            },
-            coordinates={
-                "bins": "times",
-                "features": "features",
-                **dict.fromkeys(("true class", "predicted class"), "classes"),
-                **({"classes": "classes"} if "decisions" in out or "weights" in out else {}),
-            },
-        )
+            arrays["runs"] = Values(self._data.runs, "trials", "run of each trial")
+        along = {"bins": "times", "features": "features"}
+        along |= dict.fromkeys(("true class", "predicted class"), "classes")
+        if "decisions" in out or "weights" in out:
+            along["classes"] = "classes"
+        facts = {
+            "classes": list(self._data.classes),
+            "kind": self._data.kind,
+            "phase": self.phase,
+            "time_unit": self._data.time_unit,
+            "left_out": int((~out["kept"].any(axis=2)).sum()),  # folds that kept no feature
+            # Stages that apply or retrain the classifiers read it here, not in the options.
+            "decoding": self._decoding.of_training(),
+            "estimator": self.estimator.model_dump(mode="json"),
+        }
+        return Finished(facts, arrays, coordinates=along)

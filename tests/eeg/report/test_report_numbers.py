@@ -16,7 +16,7 @@ from report_synthetic import details, html_of_report, kind_result, report_conten
 from scipy import stats as scipy_stats
 
 from shortloop.eeg.checks.summary import summarize
-from shortloop.eeg.group.settings import NULLS, SHARED_TRAINING, NullName, error_rate
+from shortloop.eeg.group.settings import NULLS, SHARED_TRAINING, TEST_LABELS, NullName
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.deliver import _print_tables, left_out
 from shortloop.eeg.report.page import SECTIONS, findings, limits
@@ -205,8 +205,8 @@ def result_with(curve: NullName, plane: NullName) -> KindResult:
     assert plain.generalization is not None
     return replace(
         plain,
-        curve=replace(plain.curve, null=curve, error_rate=error_rate(curve, True)),
-        generalization=replace(plain.generalization, null=plane, error_rate=error_rate(plane, False)),
+        curve=replace(plain.curve, null=curve, error_rate=TEST_LABELS if curve == "test-labels" else ""),
+        generalization=replace(plain.generalization, null=plane),
     )
 
 
@@ -232,7 +232,7 @@ def test_one_null_of_both_is_said_once(null: NullName) -> None:
 def test_what_is_known_of_its_level_is_said_once() -> None:
     kind = result_with("test-labels", "test-labels")
     both = report_content(kind, replace(kind, kind="power"))
-    assert limits(both).count(error_rate("test-labels", True)) == 1
+    assert limits(both).count(TEST_LABELS) == 1
     for exact in ("", "retrained", "training-labels"):
         assert not any("noise" in each for each in limits(report_content(result_with(exact, exact))))
 

@@ -64,13 +64,8 @@ def train_machines(x: FloatArray, labellings: Labellings, estimator: Any) -> Ite
         size = block_size(rank * contrasts)
         for start in range(0, n_labels, size):
             part = slice(start, start + size)
-            solved = solve(
-                basis,
-                labellings.codes[:, :, part],
-                labellings.train_counts[fold][:, part],
-                sums=sums[:, :, part],
-                rows=train,
-            )
+            given = labellings.codes[:, :, part], labellings.train_counts[fold][:, part]
+            solved = solve(basis, *given, sums=sums[:, :, part], rows=train)
             weights[:-1, :, part] = solved.weights
             weights[-1, :, part] = solved.constants
         yield Machines(mean, std, weights, partial(_project, basis, offset, cache(basis.directions)))

@@ -97,8 +97,7 @@ def fold_anova(x: FloatArray, labels: IntArray, folds: IntArray, sums: FoldSums)
         train, some = folds != fold, doubtful[fold]
         between[fold, some], within[fold, some] = _sums_of_squares(x[np.ix_(train, some)], labels[train])
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio: FloatArray = (between / (n_present - 1)) / (within / (n_train - n_present))
-        return ratio
+        return np.asarray((between / (n_present - 1)) / (within / (n_train - n_present)))
 
 
 def select_features(
@@ -127,8 +126,7 @@ def select_features(
     share = betaincinv(within / 2, between / 2, alpha)
     least[can_be_tested] = within / between * (1 - share) / share
     f = fold_anova(x, labels, folds, sums)
-    kept: np.ndarray = (f > least[:, np.newaxis]) & can_be_tested[:, np.newaxis]
-    return kept
+    return np.asarray((f > least[:, np.newaxis]) & can_be_tested[:, np.newaxis])
 
 
 def _sums_of_squares(x: FloatArray, labels: IntArray) -> tuple[FloatArray, FloatArray]:

@@ -16,6 +16,7 @@ from shortloop.eeg.checks.plausible import check_rate, nominal, same_rate
 from shortloop.eeg.checks.recording import refuse_other_units, warn_of_codes
 from shortloop.eeg.checks.same_trials import warn_of_twins
 from shortloop.eeg.formats.base import Part, kept_channels, refuse_unknown
+from shortloop.eeg.formats.epochs import preprocessing
 from shortloop.eeg.formats.epochs.events import (
     Found,
     events_within,
@@ -24,14 +25,6 @@ from shortloop.eeg.formats.epochs.events import (
     select_by_columns,
 )
 from shortloop.eeg.formats.epochs.gaps import prepare_pieces
-from shortloop.eeg.formats.epochs.preprocessing import (
-    SIGNALS,
-    apply_filters,
-    apply_reference,
-    mark_channels,
-    not_finite,
-    refuse_spread,
-)
 from shortloop.eeg.formats.epochs.settings import EpochedInput
 from shortloop.eeg.formats.sessions import Log, dropped_trials, warn_of_dropped
 
@@ -56,13 +49,10 @@ def part_of(
         "channels_in_file": len(signal.ch_names),
         "seconds": float(signal.n_times / rate) if continuous else None,
     }
-    check_rate(
-        rate,
-        recorded["seconds"] or float(signal.times[-1] - signal.times[0]),
-        continuous=continuous,
-        believed=getattr(settings, "time_unit", None) is not None,
-    )
-    mark_channels(signal, settings.preprocessing, participant)
+    seconds = recorded["seconds"] or float(signal.times[-1] - signal.times[0])
+    believed = getattr(settings, "time_unit", None) is not None
+    check_rate(rate, seconds, continuous=continuous, believed=believed)
+    preprocessing.mark_channels(signal, settings.preprocessing, participant)
     channels = _channels(signal, settings)
     bads = list(signal.info["bads"])
     if continuous:
@@ -113,7 +103,7 @@ def part_of(
     units = {UNITS.get(each, "V") for each in types}
     none = np.empty((0, len(channels), len(epochs.times)))
     data = epochs.get_data(picks=channels) if len(epochs) else none
-    refuse_spread(data, odd, participant)
+    preprocessing.refuse_spread(data, odd, participant)
     return Part(
         file=file,
         data=data,
@@ -165,7 +155,7 @@ def _channels(signal: Any, settings: EpochedInput) -> list[str]:
         chosen = [name for name in names if not {name, types[name]}.isdisjoint(settings.picks)]
         chosen.sort(key=lambda name: settings.picks.index(name if name in settings.picks else types[name]))
     else:
-        chosen = [names[index] for index in mne.pick_types(signal.info, **SIGNALS)]
+        chosen = [names[index] for index in mne.pick_types(signal.info, **preprocessing.SIGNALS)]
     if not settings.preprocessing.interpolate:
         chosen = [name for name in chosen if name not in bads]
     return kept_channels(chosen, settings.drop, known=names)
@@ -188,9 +178,9 @@ def _prepare(signal: Any, settings: EpochedInput, channels: list[str]) -> list[s
     dropped = [name for name in settings.drop if name not in reference]
     if dropped:
         signal.drop_channels(dropped)
-    apply_filters(signal, steps, [*channels, *reference])
-    odd = not_finite(signal, steps)
-    apply_reference(signal, steps)
+    preprocessing.apply_filters(signal, steps, [*channels, *reference])
+    odd = preprocessing.not_finite(signal, steps)
+    preprocessing.apply_reference(signal, steps)
     types = _types(signal)
     decoded = {types[name] for name in channels}
     others = {*steps.reject, *steps.flat} - decoded
@@ -212,11 +202,9 @@ def _cut(
     tmin = TMIN if settings.tmin is None else settings.tmin
     tmax = TMAX if settings.tmax is None else settings.tmax
     if tmax <= tmin:
+        expected = f"later than input.tmin, {tmin} s"
         raise InputError(
-            "the epochs end before they begin",
-            field="input.tmax",
-            found=f"{tmax} s",
-            expected=f"later than input.tmin, {tmin} s",
+            "the epochs end before they begin", field="input.tmax", found=f"{tmax} s", expected=expected
         )
     _check_baseline(settings, tmin, tmax, 1 / raw.info["sfreq"])
     if not len(events):

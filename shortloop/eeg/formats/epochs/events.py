@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from shortloop.eeg.formats.base import refuse_unknown, set_class
 from shortloop.eeg.formats.epochs.events_tsv import read_events
 from shortloop.eeg.formats.epochs.gaps import is_mark, mark_gaps
 from shortloop.eeg.formats.epochs.settings import Edge, EpochedInput, Section, events_beside
+from shortloop.eeg.formats.files.delimited import NO_EVENT
 from shortloop.eeg.headers.mat import listed
 
 SHOWN = 20  # names of columns in a message
@@ -102,23 +104,19 @@ def _of_table(raw: Any, settings: EpochedInput, wanted: dict[str, int], file: Pa
     path = next(iter(events_beside(file)), None)
     if path is None:
         return None
-    rows = read_events(
-        path,
-        column=settings.event_column,
-        unit=settings.event_unit,
-        sfreq=raw.info["sfreq"],
-        seconds=raw.n_times / raw.info["sfreq"],
-    )
-    if rows is None:
+    rate, column, unit = raw.info["sfreq"], settings.event_column, settings.event_unit
+    read = read_events(path, column=column, unit=unit, sfreq=rate, seconds=raw.n_times / rate)
+    if read is None:
         return None
+    rows, texts = read
     if settings.event_query is not None:
-        passing = rows_that_pass(rows.typed(), settings.event_query)
-        rows = rows.only(passing | [is_mark(name) for name in rows.names])
-    descriptions = np.array([event_name(name) for name in rows.names], dtype=str)
+        typed = pd.read_csv(StringIO(texts.to_csv(index=False)), na_values=NO_EVENT)
+        rows = rows[rows_that_pass(typed, settings.event_query) | [is_mark(name) for name in rows["name"]]]
+    descriptions = np.array([event_name(name) for name in rows["name"]], dtype=str)
     # Marks of stretches are no events, in the table or in the recording.
     marks = np.array([NO_EVENTS.match(name) is not None for name in descriptions], dtype=bool)
     bad = raw.annotations[[NO_EVENTS.match(str(each)) is not None for each in raw.annotations.description]]
-    raw.set_annotations(mne.Annotations(rows.onsets, rows.durations * marks, descriptions))
+    raw.set_annotations(mne.Annotations(rows["onset"], rows["duration"] * marks, descriptions))
     found = _of_annotations(raw, wanted)
     mark_gaps(raw)
     raw.annotations.append(bad.onset, bad.duration, bad.description)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -12,44 +10,23 @@ import pandas as pd
 
 from shortloop.base.errors import InputError, warn
 from shortloop.base.text import short_list
-from shortloop.eeg.formats.files.delimited import (
-    NO_EVENT,
-    Dialect,
-    decimal_sign,
-    dialect_of,
-    numbers,
-    read_table,
-)
+from shortloop.eeg.formats.files import delimited
 
 COLUMNS = ("trial_type", "value")
 SHOWN = 3  # rows in a message
 FIELD = "input.event_column"
 
 
-@dataclass(frozen=True)
-class Rows:
-    """Events of a table: onsets and durations (s after the first sample), and names."""
-
-    onsets: np.ndarray
-    durations: np.ndarray
-    names: np.ndarray
-    texts: pd.DataFrame  # all columns, as written
-
-    def typed(self) -> pd.DataFrame:
-        """Return all columns, with numbers and truth values converted."""
-        return pd.read_csv(StringIO(self.texts.to_csv(index=False)), na_values=NO_EVENT)
-
-    def only(self, rows: np.ndarray) -> Rows:
-        return Rows(self.onsets[rows], self.durations[rows], self.names[rows], self.texts[rows])
-
-
 def read_events(
     path: Path, *, column: str | None, unit: str | None, sfreq: float, seconds: float
-) -> Rows | None:
-    """Read the table of a recording of `seconds`; None if it has no events."""
+) -> tuple[pd.DataFrame, pd.DataFrame] | None:
+    """Read the table of a recording of `seconds`; None if it has no events.
+
+    Returns onset and duration (s after the first sample) and name of each, and all columns as written.
+    """
     if not path.read_bytes().strip():
         return None
-    dialect = dialect_of(path)
+    dialect = delimited.dialect_of(path)
     columns = [column] if column else [*COLUMNS]
     there = [name for name in columns if dialect is not None and name in dialect.names]
     if dialect is None or not there or "onset" not in dialect.names:
@@ -61,9 +38,9 @@ def read_events(
             expected=f"a line of names, with onset (s) and {' or '.join(columns)}",
             hint="rename its columns so, or name the one with events (input.event_column)",
         )
-    table = read_table(path, dialect).fillna("")
-    named = [name for name in there if not table[name].isin(NO_EVENT).all()] or there
-    table = table[~table[named[0]].isin(NO_EVENT)]
+    table = delimited.read_table(path, dialect).fillna("")
+    named = [name for name in there if not table[name].isin(delimited.NO_EVENT).all()] or there
+    table = table[~table[named[0]].isin(delimited.NO_EVENT)]
     onsets = _onsets(table, path, dialect, named[0])
     kept = np.isfinite(onsets)
     table, onsets = table[kept], onsets[kept]
@@ -72,19 +49,19 @@ def read_events(
     scales = {"s": 1.0, "ms": 1e-3, "samples": 1.0 / sfreq}
     scale = scales[unit or "s"]
     _refuse_another_unit(onsets, path, unit or "s", scales, seconds)
-    lasting = numbers(table["duration"], ".") if "duration" in table else np.zeros(len(table))
+    lasting = delimited.numbers(table["duration"], ".") if "duration" in table else np.zeros(len(table))
     lasting = np.nan_to_num(lasting, nan=0.0).clip(min=0) * scale
-    return Rows(onsets * scale, lasting, table[named[0]].to_numpy(dtype=str), table)
+    return pd.DataFrame({"onset": onsets * scale, "duration": lasting, "name": table[named[0]]}), table
 
 
-def _onsets(table: Any, path: Path, dialect: Dialect, column: str) -> Any:
+def _onsets(table: Any, path: Path, dialect: delimited.Dialect, column: str) -> Any:
     """Return onsets as written; NaN for rows without one, with a warning."""
     texts = table["onset"]
     hint = f"write onsets in {path.name} with a point before fractions, as 1.5"
     # As if commas were between values: a point is before fractions, as in BIDS.
-    decimal = decimal_sign(texts, ",", FIELD, hint)
-    onsets = numbers(texts, decimal)
-    missing = texts.str.strip().isin(NO_EVENT).to_numpy()
+    decimal = delimited.decimal_sign(texts, ",", FIELD, hint)
+    onsets = delimited.numbers(texts, decimal)
+    missing = texts.str.strip().isin(delimited.NO_EVENT).to_numpy()
     wrong = np.flatnonzero(~np.isfinite(onsets) & ~missing)
     if len(wrong):
         raise InputError(
@@ -103,7 +80,7 @@ def _onsets(table: Any, path: Path, dialect: Dialect, column: str) -> Any:
     return onsets
 
 
-def _lines(table: Any, dialect: Dialect, rows: Any, column: str) -> str:
+def _lines(table: Any, dialect: delimited.Dialect, rows: Any, column: str) -> str:
     """Describe lines of the file by their values in a column."""
     first = len(dialect.before) + 2
     return short_list([f"line {first + table.index[at]} ('{table[column].iloc[at]}')" for at in rows], SHOWN)

@@ -62,13 +62,9 @@ def apply_filters(signal: Any, settings: Preprocessing, channels: Sequence[str])
         if isinstance(signal, mne.io.BaseRaw):
             signal.load_data().notch_filter(notches, n_jobs=1)
         else:
-            signal.load_data().apply_function(
-                mne.filter.notch_filter,
-                picks=mne.pick_types(signal.info, **SIGNALS),
-                channel_wise=False,
-                Fs=signal.info["sfreq"],
-                freqs=notches,
-            )
+            picks, notch = mne.pick_types(signal.info, **SIGNALS), mne.filter.notch_filter
+            how = {"Fs": signal.info["sfreq"], "freqs": notches}
+            signal.load_data().apply_function(notch, picks=picks, channel_wise=False, **how)
 
 
 def _check_finite(raw: Any, channels: Sequence[str]) -> None:

@@ -41,21 +41,16 @@ def find_files(
 
 
 def _expand(folder: Path, pattern: str, participant: str, field: str, folders: Collection[str]) -> list[Path]:
+    where = {"participant": participant, "field": field}
     named = pattern.replace(PLACE, participant)
     if not any(sign in named for sign in "*?"):
         path = as_written(folder, named)
         if not _is_there(path, folders):
-            of_mne = path.suffix.lower() in ENDINGS - {*folders}
-            raise InputError(
-                "a file is missing",
-                participant=participant,
-                file=path,
-                field=field,
-                found="a folder without the header of a recording" if path.is_dir() else "nothing",
-                hint='write format = "mne"'
-                if path.is_dir() and of_mne
-                else "correct the name in the study file, or leave the participant out",
-            )
+            found, hint = "nothing", "correct the name in the study file, or leave the participant out"
+            if path.is_dir():
+                found = "a folder without the header of a recording"
+                hint = 'write format = "mne"' if path.suffix.lower() in ENDINGS - {*folders} else hint
+            raise InputError("a file is missing", file=path, found=found, hint=hint, **where)
         return [path]
     matched = _glob(folder, pattern, participant, folders)
     base = "" if Path(pattern).is_absolute() else folder
@@ -68,11 +63,10 @@ def _expand(folder: Path, pattern: str, participant: str, field: str, folders: C
     if not kept:
         raise InputError(
             "no file matches the pattern",
-            participant=participant,
             file=folder / named,
-            field=field,
             found=f"only files whose number goes on, e.g. {near[0].name}" if near else "nothing",
             hint="correct the pattern in the study file, or leave the participant out",
+            **where,
         )
     return kept
 

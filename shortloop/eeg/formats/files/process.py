@@ -131,13 +131,10 @@ def _report(file: Path | None) -> None:
 
 def _unreadable(error: Exception, place: Path | None = None) -> InputError:
     said = str(error) if place is None else str(error).replace(f"{place.parent}{os.sep}", "")
-    return InputError(
-        "the file cannot be read",
-        found=f"{type(error).__name__}: {' '.join(said.split())[:300]}",
-        hint="ask its owner for access"
-        if isinstance(error, PermissionError)
-        else "check that the file is whole and of the format that the study names",
-    )
+    found = f"{type(error).__name__}: {' '.join(said.split())[:300]}"
+    hint = "check that the file is whole and of the format that the study names"
+    hint = "ask its owner for access" if isinstance(error, PermissionError) else hint
+    return InputError("the file cannot be read", found=found, hint=hint)
 
 
 def _run(
@@ -236,15 +233,11 @@ def _end(ended: int, state: np.ndarray, files: Sequence[Path]) -> InputError:
         found = f"its reader {'was killed' if outside else 'crashed'} ({name})"
     else:
         found = f"its reader ended without a result (status {ended})"
-    damaged = "the file is probably damaged: copy it again from its source, or save it again"
+    hint = "the file is probably damaged: copy it again from its source, or save it again"
     # Limits of this machine, and signals from outside, are not facts about the file: do not cache them.
     kind = TransientError if outside or ended in (NO_MEMORY, -signal.SIGXCPU) else InputError
-    return kind(
-        "the file cannot be read",
-        file=files[at] if 0 <= at < len(files) else None,
-        found=found,
-        hint="run again" if outside else damaged,
-    )
+    file = files[at] if 0 <= at < len(files) else None
+    return kind("the file cannot be read", file=file, found=found, hint="run again" if outside else hint)
 
 
 def _dump(value: object, answer: int) -> None:

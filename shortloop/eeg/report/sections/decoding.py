@@ -11,18 +11,11 @@ from shortloop.base.text import listed
 from shortloop.base.types import FloatArray
 from shortloop.eeg.group.maps import MapStatistics
 from shortloop.eeg.group.settings import NULLS, TOO_SMALL
+from shortloop.eeg.report import summary
 from shortloop.eeg.report.content import Confusion, KindResult
 from shortloop.eeg.report.figure_parts import colour_bar_below, colour_limits, draw_map, map_shape
 from shortloop.eeg.report.labels import SCORES, chance_text, letter_of, p_text, score_label, score_text
 from shortloop.eeg.report.sections.section import TIMES, Section, fields_of, title_of, transfer
-from shortloop.eeg.report.summary import (
-    confidence_half_width,
-    effect_text,
-    group_findings,
-    peaks_of,
-    spans_of,
-    statistics_csv,
-)
 from shortloop.eeg.report.times import edges_of, plane_of, time_scale
 from shortloop.report.layout import PAD, arrange, short
 from shortloop.report.page import csv_text
@@ -41,7 +34,7 @@ LARGEST = 50.0  # t or z at the ends of a scale of colours: all larger ones say 
 
 def finding(shape: str, result: KindResult) -> str:
     """Say where the ``"curve"`` or the ``"generalization"`` map differs from chance, and where it is best."""
-    found, scale = group_findings(result)[shape], time_scale(result)
+    found, scale = summary.group_findings(result)[shape], time_scale(result)
     what, clusters = f"cross-validated within {result.train_phase}", found.get("clusters")
     if shape == "generalization":
         what, clusters = f"generalization {transfer(result)}", found["regions"]
@@ -55,7 +48,8 @@ def finding(shape: str, result: KindResult) -> str:
     p, p_max = p_text(found["p"]), p_text(found["p_max"])
     if clusters:
         places = [
-            f"{each['direction']} chance {where(spans_of(each))} ({p_text(each['p'])})" for each in clusters
+            f"{each['direction']} chance {where(summary.spans_of(each))} ({p_text(each['p'])})"
+            for each in clusters
         ]
         said = f"{start} was significantly {listed(places)}.{caution}"
     elif found["p_max"] is not None and found["p_max"] <= result.curve.alpha:
@@ -72,8 +66,8 @@ def finding(shape: str, result: KindResult) -> str:
     if found["peak"] is not None:
         for words, each in [(f"The {_mean_score(result)} was highest", found), *peaks]:
             score = score_text(result.curve.score, each["peak"])
-            at = where([[time, time] for time in peaks_of(each)])
-            said += f" {words} {at}, {score}{effect_text(each['effect'])}."
+            at = where([[time, time] for time in summary.peaks_of(each)])
+            said += f" {words} {at}, {score}{summary.effect_text(each['effect'])}."
     return said
 
 
@@ -118,7 +112,7 @@ def _draw_scores(axes: Axes, stats: MapStatistics, times: FloatArray, thin: str,
     for index, scores in enumerate(stats.scores):
         label = (thin or None) if index == 0 else None
         axes.plot(times, scores, color=GREY, linewidth=0.7, alpha=0.7, marker=marker, label=label)
-    half, name = confidence_half_width(stats), "95 % CI of the mean"
+    half, name = summary.confidence_half_width(stats), "95 % CI of the mean"
     if np.isfinite(half).any() and marker:
         axes.errorbar(times, stats.mean, half, color=BLUE, capsize=4, label=name)
     elif np.isfinite(half).any():
@@ -249,8 +243,7 @@ def confusion_matrices(result: KindResult) -> Figure:
 
 def _shares(counts: FloatArray) -> FloatArray:
     total = counts.sum(axis=1, keepdims=True)
-    percent: FloatArray = 100 * np.divide(counts, total, out=np.full(counts.shape, np.nan), where=total > 0)
-    return percent
+    return np.asarray(100 * np.divide(counts, total, out=np.full(counts.shape, np.nan), where=total > 0))
 
 
 def _at_peak(result: KindResult, confusion: Confusion) -> str:
@@ -315,7 +308,7 @@ OVER_TIME = Section(
     decoding_over_time,
     f"{TIMES} smoothed train_phase {fields_of('curve', CURVE)}",
     _over_time_caption,
-    lambda result: statistics_csv(result, result.curve),
+    lambda result: summary.statistics_csv(result, result.curve),
     alt=partial(finding, "curve"),
     finding=partial(finding, "curve"),
 )
@@ -325,7 +318,7 @@ GENERALIZATION = Section(
     generalization_map,
     f"{TIMES} curve.level smoothed test_phase train_phase {fields_of('generalization', MAP)}",
     _generalization_caption,
-    lambda result: statistics_csv(result, _plane(result)),
+    lambda result: summary.statistics_csv(result, _plane(result)),
     alt=partial(finding, "generalization"),
     applies=lambda result: result.generalization is not None,
     finding=partial(finding, "generalization"),

@@ -126,12 +126,5 @@ def _csv(result: KindResult) -> str:
     return csv_text(columns, rows)
 
 
-SECTION = Section(
-    "null_distribution",
-    "Null distributions",
-    null_distribution,
-    "kind participants test_phase train_phase "
-    f"{fields_of('curve', STATISTICS)} {fields_of('generalization', STATISTICS)}",
-    _caption,
-    _csv,
-)
+READS = f"kind participants test_phase train_phase {fields_of('curve generalization', STATISTICS)}"
+SECTION = Section("null_distribution", "Null distributions", null_distribution, READS, _caption, _csv)

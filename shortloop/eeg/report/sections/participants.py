@@ -238,7 +238,7 @@ SECTION = Section(
     "participants",
     "Each participant",
     participant_maps,
-    f"{TIMES} test_phase train_phase {fields_of('curve', READ)} {fields_of('generalization', READ)}",
+    f"{TIMES} test_phase train_phase {fields_of('curve generalization', READ)}",
     _caption,
     participants_csv,
     alt=lambda result: f"{counted(len(result.participants), 'panel')}.",

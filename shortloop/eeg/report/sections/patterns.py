@@ -103,13 +103,8 @@ def _topographies(result: KindResult, head: Topography) -> Figure:
                 if not np.isfinite(each).all():
                     axes.set_axis_off()
                     continue
-                style: dict[str, Any] = {
-                    "cmap": DIVERGING,
-                    "vlim": column.limits[:2],
-                    "contours": 4,
-                    "res": 40,
-                }
-                mne.viz.plot_topomap(each, head.info, axes=axes, show=False, **style)
+                style: dict[str, Any] = {"vlim": column.limits[:2], "contours": 4, "res": 40}
+                mne.viz.plot_topomap(each, head.info, cmap=DIVERGING, axes=axes, show=False, **style)
         for axes, name in zip(grid[:, 0], classes, strict=True):
             style = {"transform": axes.transAxes, "rotation": 90, "ha": "right", "va": "center"}
             axes.text(-0.06, 0.5, short(name, 16), **style)

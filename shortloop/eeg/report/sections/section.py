@@ -43,9 +43,9 @@ class Section(Generic[T]):
         return Drawing(name, result, self.draw, title, caption, alt, self.numbers, reads, cost)
 
 
-def fields_of(name: str, fields: str) -> str:
-    """Name fields of the field `name`, for `Section.reads`."""
-    return " ".join(f"{name}.{field}" for field in fields.split())
+def fields_of(names: str, fields: str) -> str:
+    """Name fields of some fields, for `Section.reads`."""
+    return " ".join(f"{name}.{field}" for name in names.split() for field in fields.split())
 
 
 def title_of(result: KindResult, what: str) -> str:

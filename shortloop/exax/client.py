@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager as ContextManager
 from http.client import HTTPException, RemoteDisconnected
 from pathlib import Path
-from typing import Any, Protocol, TypedDict, Unpack, cast
+from typing import Any, NotRequired, Protocol, TypedDict, Unpack, cast
 from urllib.parse import urlencode
 
 from shortloop.base.errors import InputError
@@ -52,13 +52,8 @@ class Request(TypedDict):
     jobs: Mapping[str, JobIds]
     datasets: Mapping[str, JobIds]
     caption: str
-
-
-class Submission(Request, total=False):
-    """Arguments of a job's build, as it is submitted."""
-
     force_build: bool
-    number: int | None
+    number: NotRequired[int | None]  # which the job gets if no other job has it
 
 
 class ExaxJob(Protocol):
@@ -70,7 +65,7 @@ class ExaxJob(Protocol):
 class Urd(Protocol):
     """The object that exax gives to a build script, as far as it is used here."""
 
-    def build(self, method: str, **request: Unpack[Submission]) -> ExaxJob:
+    def build(self, method: str, **request: Unpack[Request]) -> ExaxJob:
         """Build or find a job."""
 
 
@@ -107,7 +102,7 @@ class Exax:
     def _reservation(self, count: int) -> str:
         return f"{RESERVE}?{urlencode({'count': count, 'workdir': self.workdir})}"
 
-    def build(self, method: str, **request: Unpack[Submission]) -> ExaxJob:
+    def build(self, method: str, **request: Unpack[Request]) -> ExaxJob:
         from accelerator import g, setupfile
         from accelerator.error import BuildError, JobError, ServerError
         from accelerator.job import WORKDIRS, Job
@@ -124,8 +119,8 @@ class Exax:
             self._lanes.append(f"{CLIENT}{os.getpid()}-{self._made}")
         lane = self._lanes.pop()
         parts = _in_order(request["options"]), dict(request["datasets"]), dict(request["jobs"])
-        force, made_by = request.get("force_build", False), getattr(g, "job", None)
-        given = setupfile.generate(request["caption"], method, *parts, force_build=force, parent=made_by)
+        how = {"force_build": request["force_build"], "parent": getattr(g, "job", None)}
+        given = setupfile.generate(request["caption"], method, *parts, **how)
         given |= {"subjob_cookie": lane, "parent_pid": os.getpid(), "workdir": self.workdir}
         given |= {NUMBER: request.get("number"), FOLLOWED: self.is_followed(method)}
         data = urlencode({"json": setupfile.encode_setup(given)}).encode()
@@ -206,24 +201,16 @@ def call_server(what: str, data: bytes | None = None) -> Any:
 
 
 def build(
-    urd: Urd,
-    method: str,
-    *,
-    force: bool = False,
-    number: Callable[[], int | None] | None = None,
-    reload: Callable[[], None] | None = None,
-    **request: Unpack[Request],
+    urd: Urd, method: str, request: Request, number: Callable[[], int | None], reload: Callable[[], None]
 ) -> Path:
     """Build a job, or find one that exax takes for the same; return its folder."""
     from accelerator.error import BuildError, JobError, ServerError
 
-    submission: Submission = {**request, "force_build": force}  # type: ignore[typeddict-item]
     for attempt in range(RETRIES):
         since = time.clock_gettime(time.CLOCK_BOOTTIME)
-        if number is not None:  # which the job gets if no other job has it
-            submission["number"] = number()
+        request["number"] = number()
         try:
-            return Path(urd.build(method, **submission).path)
+            return Path(urd.build(method, **request).path)
         except JobError as error:
             if attempt + 1 == RETRIES or not _was_cut_off(error, since):
                 for fault in filter(None, map(system_error_in, error.status.values())):
@@ -232,7 +219,7 @@ def build(
                 raise
             print(f"{error.job} was cut off from outside; it starts again", flush=True)
             if attempt:  # else somebody had the methods loaded anew, and exax has a new process for them
-                (reload or reload_methods)()
+                reload()
         except ServerError as error:
             text = str(error)
             if "Busy" not in text:

@@ -104,18 +104,15 @@ def make(
 
     def build(force: bool) -> tuple[Path, bool]:
         began = time.time()
+        request: client.Request = {
+            "options": order.options,
+            "jobs": order.jobs,
+            "datasets": order.wanted.dataset_ids(),
+            "caption": order.wanted.caption,
+            "force_build": force,
+        }
         with meter.measure():
-            folder = client.build(
-                urd,
-                order.wanted.stage,
-                options=order.options,
-                jobs=order.jobs,
-                datasets=order.wanted.dataset_ids(),
-                caption=order.wanted.caption,
-                force=force,
-                number=number,
-                reload=reload,
-            )
+            folder = client.build(urd, order.wanted.stage, request, number, reload)
         (folder / PROGRESS).unlink(missing_ok=True)
         # A server that was running when a job was set aside or deleted still thinks that it has it.
         return folder, (folder / FINISHED).is_file() and _post(folder)["starttime"] >= began

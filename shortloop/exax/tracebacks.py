@@ -65,13 +65,7 @@ def keep_causes() -> None:
 
     @patch(launch, "fmt_tb")
     def with_causes(original: Callable[[int], str], skip: int) -> str:
-        text, error = original(skip), sys.exc_info()[1]
+        error = sys.exc_info()[1]
         assert error is not None
-        if error.__cause__ is not None:
-            between, cause = "was the direct cause of the following exception", error.__cause__
-        elif error.__context__ is not None and not error.__suppress_context__:
-            between, cause = "was being handled when another exception occurred", error.__context__
-        else:
-            return text
-        causes = "".join(traceback.format_exception(cause))
-        return f"{causes}\nThe above exception {between}:\n\n{text}"
+        whole, own = ("".join(traceback.format_exception(error, chain=each)) for each in (True, False))
+        return whole.removesuffix(own) + original(skip)

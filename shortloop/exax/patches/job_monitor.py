@@ -15,6 +15,7 @@ import json
 import os
 import re
 import select
+import selectors
 import signal
 import socket
 import struct
@@ -36,7 +37,7 @@ MESSAGE, MOST_FILES = 2**16, 250  # bytes and open files of one message; the sys
 PIPE = 65536  # bytes that are read at once
 PROCESS = 16  # bytes by which a slice says first which process it is
 TAIL = 640  # bytes of output that the server shows of a running job
-TRY_AGAIN = 1000  # ms
+TRY_AGAIN = 1.0  # s
 NOT_SHOWN = b"\n*** Some output not printed ***\n"
 TERMINAL = "BD_TERM_FD"  # of the environment: where output is shown
 LOOK_EVERY = 0.0005  # s; exax looks every 10 ms, for as long as a small job takes
@@ -216,22 +217,20 @@ class _Keeper:
         self._terminal = terminal
         os.set_blocking(terminal, False)  # nobody waits for one that has been stopped
         self._has_missed = False
-        self._poll = select.poll()
-        self._poll.register(jobs, select.POLLIN)
-        self._outputs: dict[int, _Output] = {}
-        self._may_come = True
+        self._open = selectors.PollSelector()  # of files, each with the output that it is part of
+        self._open.register(jobs, selectors.EVENT_READ)
 
     def run(self) -> None:
-        while self._may_come or self._outputs:
-            ready = self._poll.poll(TRY_AGAIN if self._has_missed else None)
+        while self._open.get_map():
+            ready = self._open.select(TRY_AGAIN if self._has_missed else None)
             if self._has_missed:
                 self._has_missed = False
                 self._show(NOT_SHOWN)
-            for descriptor, _ in ready:
-                if descriptor == self._jobs.fileno():
+            for file, _ in ready:
+                if file.data is None:
                     self._begin()
-                elif descriptor in self._outputs:
-                    self._read(descriptor)
+                else:
+                    self._read(file.fd, file.data)
 
     def _show(self, text: bytes) -> None:
         try:
@@ -242,19 +241,16 @@ class _Keeper:
     def _begin(self) -> None:
         message, given, _, _ = socket.recv_fds(self._jobs, MESSAGE, MOST_FILES)
         if not message:
-            self._may_come = False
-            self._poll.unregister(self._jobs)
+            self._open.unregister(self._jobs)
             return
         what = json.loads(message)
         count = len(what["names"])
         output = _Output(Path(what["folder"]), given[count:])
         for descriptor, name, process in zip(given, what["names"], what["processes"]):
             output.parts[descriptor] = _Part(name, process)
-            self._outputs[descriptor] = output
-            self._poll.register(descriptor, select.POLLIN)
+            self._open.register(descriptor, selectors.EVENT_READ, output)
 
-    def _read(self, descriptor: int) -> None:
-        output = self._outputs[descriptor]
+    def _read(self, descriptor: int, output: _Output) -> None:
         try:
             text = os.read(descriptor, PIPE)
         except OSError:  # so ends a terminal whose other side is closed
@@ -265,8 +261,7 @@ class _Keeper:
                 return
             except (OSError, ValueError):  # the disk is full: who prints more will know
                 traceback.print_exc()
-        self._poll.unregister(descriptor)
-        del self._outputs[descriptor]
+        self._open.unregister(descriptor)
         output.end(descriptor)
 
 

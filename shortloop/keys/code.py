@@ -156,11 +156,11 @@ def _look(method: Path, more: tuple[str, ...]) -> _Known:
     modules, names = closure(method, more)
     if is_own(str(method)):
         modules[module_of(method)] = method
-    libraries = {name: found.text for name in sorted(names) if (found := version_of(name)) is not None}
+    libraries = {name: found for name in sorted(names) if (found := version_of(name)) is not None}
     versions = {"python": python_here()}
     stage = not MADE_OF_STAGE.isdisjoint(read_source(method, module_of(method)).names)
     if (not stage or _takes_datasets(modules)) and (exax := version_of("accelerator")) is not None:
-        versions["accelerator"] = exax.text  # it is given what exax reads
+        versions["accelerator"] = exax  # it is given what exax reads
     files = [*map(str, modules.values()), *(folder for folder, _ in environment())]
     states = states_at_moment(files)  # before they are read, so that an edit meanwhile shows
     settled = all(state_at_moment(file)[1] for file in files)

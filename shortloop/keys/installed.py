@@ -35,12 +35,6 @@ NO_CODE = re.compile(r"__pycache__/|-info/|^\.\./|\.pth,")  # bytecode, an insta
 OPTIONAL = re.compile(r";.*\bextra\b")
 
 
-class _Version(NamedTuple):
-    # With a hash if installed from a folder or a repository, where two may share a number.
-    text: str
-    content: str  # hash of its installed files; empty if they are not listed
-
-
 class _Distribution(NamedTuple):
     state: list[int]  # of the file that lists what it has installed
     name: str
@@ -66,28 +60,27 @@ class _Folder(NamedTuple):
 _folders: dict[str, _Folder] = {}
 
 
-def version_of(library: str) -> _Version | None:
-    for folder in _path():
-        found = _scanned(folder).owners.get(library)
-        if found:
-            return _version(library, found)
-    return None
+def version_of(library: str) -> str | None:
+    owners = _owners(library)
+    return _version(library, owners)[0] if owners else None
 
 
 def as_installed(library: str) -> str:
-    version = version_of(library)
-    if version is not None:
-        return version.text if OF in version.text else OF.join(filter(None, version))
+    if owners := _owners(library):
+        version, content = _version(library, owners)
+        return version if OF in version else OF.join(filter(None, (version, content)))
     above = next((folder for folder in _path() if library in _scanned(folder).loose), None)
     return "" if above is None else f"a file{OF}{_hash_of(Path(above), library)}"
 
 
 def required_by(library: str) -> set[str]:
     """Import names of the libraries that a library requires."""
-    folders = [_scanned(folder) for folder in _path()]
-    owners = next((found for folder in folders if (found := folder.owners.get(library))), [])
-    names = {name for each in owners for name in each.requires}
-    return {top for name in names for folder in folders for top in folder.tops.get(name, ())}
+    names = {name for each in _owners(library) for name in each.requires}
+    return {top for name in names for folder in _path() for top in _scanned(folder).tops.get(name, ())}
+
+
+def _owners(library: str) -> list[_Distribution]:
+    return next((found for folder in _path() if (found := _scanned(folder).owners.get(library))), [])
 
 
 def startup_lines() -> list[str]:
@@ -128,14 +121,15 @@ def _path() -> list[str]:
     return once_per_moment((_path, *sys.path), folders)
 
 
-def _version(library: str, owners: list[_Distribution]) -> _Version:
+def _version(library: str, owners: list[_Distribution]) -> tuple[str, str]:
+    """Version, and hash of the installed files; empty if they are not listed."""
     same = [each for each in owners if _normal(each.name) == _normal(library)]
     if len(owners) > 1 and len(same) != 1:  # a package that they share
         texts = sorted(f"{each.name} {each.version}" for each in owners)
-        return _Version(", ".join(texts), _digest(sorted(each.content for each in owners)))
+        return ", ".join(texts), _digest(sorted(each.content for each in owners))
     found = (same or owners)[0]
-    text = f"{found.version}{OF}{found.content}" if found.is_local else found.version
-    return _Version(text, found.content)
+    # From a folder or a repository, two may share a number.
+    return f"{found.version}{OF}{found.content}" if found.is_local else found.version, found.content
 
 
 def _scanned(folder: str) -> _Folder:
@@ -149,9 +143,9 @@ def _scanned(folder: str) -> _Folder:
             names = sorted(os.listdir(folder))
         infos = [name for name in names if name.endswith(INFO)]
         found = {name: _described(f"{folder}/{name}", before.get(name)) for name in infos}
-        known = _folders[folder] = _folder(state, found, names if found else [])
         if not state or time.time_ns() - state[CHANGED] <= SETTLED_NS:  # another change may not show
-            known = _folders[folder] = known._replace(state=())
+            state = ()
+        known = _folders[folder] = _folder(state, found, names if found else [])
         if found != before:
             _keep()
     return known

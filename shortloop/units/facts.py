@@ -39,8 +39,7 @@ def facts_here(libraries: Iterable[str], versions: Mapping[str, str] | None = No
             with contextlib.suppress(ImportError):
                 importlib.import_module(name)
     known = {**(versions or {}), "python": python_here()}
-    found = {name: version_of(name) for name in {PACKAGE, *libraries} - known.keys()}
-    known |= {name: "not installed" if each is None else each.text for name, each in found.items()}
+    known |= {name: version_of(name) or "not installed" for name in {PACKAGE, *libraries} - known.keys()}
     return {"host": socket.gethostname(), "versions": known, "kernels": _kernels()}
 
 

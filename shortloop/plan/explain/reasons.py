@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import tarfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -34,7 +35,7 @@ UNKNOWN = ""  # in a plan: content of a job that is not built, or of a file that
 NEW = "new"  # reason of a job whose place was empty before
 DECLARED = "file "  # what names of files that a method declares begin with
 ARCHIVE = "method.tar.gz"
-HEADING = "# module "
+HEADING = re.compile("^# module (.*)\n", re.MULTILINE)
 
 # Jobs of one stage mostly differ in the same: by module and both its hashes.
 _names: dict[tuple[str, str, str], list[str]] = {}
@@ -304,14 +305,8 @@ def _in_archive(file: Path) -> dict[str, str]:
 
 def _modules_in(text: str) -> dict[str, str]:
     """Split a file written by `shortloop.keys.code`."""
-    found: dict[str, list[str]] = {}
-    lines: list[str] = []
-    for line in text.splitlines():
-        if line.startswith(HEADING):
-            lines = found.setdefault(line.removeprefix(HEADING), [])
-        else:
-            lines.append(line)
-    return {name: "\n".join(lines).strip("\n") for name, lines in found.items()}
+    _, *parts = HEADING.split(text)
+    return {name: code.strip("\n") for name, code in zip(parts[::2], parts[1::2])}
 
 
 def _named(text: str) -> Iterator[tuple[str, str]]:

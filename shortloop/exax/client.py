@@ -118,7 +118,9 @@ class Exax:
             self._made += 1
             self._lanes.append(f"{CLIENT}{os.getpid()}-{self._made}")
         lane = self._lanes.pop()
-        parts = _in_order(request["options"]), dict(request["datasets"]), dict(request["jobs"])
+        # exax sorts dicts of other kinds.
+        options = json.loads(json.dumps(request["options"]), object_pairs_hook=OrderedDict)
+        parts = options, dict(request["datasets"]), dict(request["jobs"])
         how = {"force_build": request["force_build"], "parent": getattr(g, "job", None)}
         given = setupfile.generate(request["caption"], method, *parts, **how)
         given |= {"subjob_cookie": lane, "parent_pid": os.getpid(), "workdir": self.workdir}
@@ -161,13 +163,6 @@ def abort() -> None:
             if json.loads(ask("abort") or b"{}").get("killed") or is_idle() is not False:
                 return
             time.sleep(ABORT_EVERY)
-
-
-def _in_order(value: Plain) -> Any:
-    """Put options into dicts that exax does not sort."""
-    if isinstance(value, Mapping):
-        return OrderedDict((name, _in_order(each)) for name, each in value.items())
-    return [*map(_in_order, value)] if isinstance(value, list | tuple) else value
 
 
 def _submitted(data: bytes) -> Any:
@@ -282,9 +277,8 @@ def reload_methods() -> None:
 
 def made_since_boot(folder: Path) -> bool:
     """True if a job was made since the machine started, so that no power cut can have truncated its files."""
-    uptime = float(Path("/proc/uptime").read_text(encoding="ascii").split()[0])
     post = json.loads((folder / "post.json").read_text(encoding="utf-8"))
-    return bool(post["starttime"] > time.time() - uptime)
+    return bool(post["starttime"] > time.time() - time.clock_gettime(time.CLOCK_BOOTTIME))
 
 
 def _was_cut_off(error: Any, since: float) -> bool:

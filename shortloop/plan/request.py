@@ -294,7 +294,5 @@ def _files(value: object) -> Iterator[File]:
         each = waiting.pop()
         if isinstance(each, File):
             yield each
-        elif isinstance(each, dict | list | tuple):
-            waiting += reversed(each.values() if isinstance(each, dict) else each)
-        elif type(each) not in PLAIN and isinstance(each, Mapping):
-            waiting += reversed(list(each.values()))
+        elif type(each) not in PLAIN and isinstance(each, list | tuple | Mapping):
+            waiting += reversed([*(each.values() if isinstance(each, Mapping) else each)])

@@ -38,42 +38,10 @@ class RunningEngine:
         self._process: subprocess.Popen[str] | None = None
 
     def start(self) -> None:
-        if self._process is None:
-            where = self.settings.address or f"{HERE}, which takes some seconds to start"
-            print(one_line(f"units are computed by {self.settings.name}, at {where}"), flush=True)
-            self._start()
-
-    def announce(
-        self, job: str, asked: Mapping[str, Plain], seconds: Callable[[], float | None] = lambda: None
-    ) -> None:
-        """Announce a job with units; the engine is started if it is not running."""
-        self.start()
-        entry: AskedOfEngine = {"asked": dict(asked), "seconds": seconds()}
-        if (file := note_file()).is_file() and self._note["jobs"].get(job) == entry:
+        if self._process is not None:
             return
-        self._note["jobs"][job] = entry
-        part = file.with_name(f".{file.name}.{os.getpid()}")
-        part.unlink(missing_ok=True)
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)  # it has the secret
-        with open(descriptor, "w", encoding="utf-8") as stream:
-            stream.write(json.dumps(self._note))
-        part.replace(file)
-
-    def close(self) -> None:
-        if self._process is None:
-            return
-        with contextlib.suppress(OSError):
-            note_file().unlink(missing_ok=True)
-            self._here.unlink(missing_ok=True)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.communicate(timeout=PATIENCE)  # its standard input ends
-        with contextlib.suppress(ProcessLookupError):  # what is left of its session
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-        shutil.rmtree(self._folder, ignore_errors=True)
-        self._process = None
-
-    def _start(self) -> None:
+        where = self.settings.address or f"{HERE}, which takes some seconds to start"
+        print(one_line(f"units are computed by {self.settings.name}, at {where}"), flush=True)
         self._folder = tempfile.mkdtemp(prefix="shortloop-")
         cache = cache_directory("engine")
         for left in cache.glob("here-*"):  # by a run that was killed
@@ -114,6 +82,36 @@ class RunningEngine:
             "log": str(cache / "engine.log"),
             "here": [str(self._here), text],
         }
+
+    def announce(
+        self, job: str, asked: Mapping[str, Plain], seconds: Callable[[], float | None] = lambda: None
+    ) -> None:
+        """Announce a job with units; the engine is started if it is not running."""
+        self.start()
+        entry: AskedOfEngine = {"asked": dict(asked), "seconds": seconds()}
+        if (file := note_file()).is_file() and self._note["jobs"].get(job) == entry:
+            return
+        self._note["jobs"][job] = entry
+        part = file.with_name(f".{file.name}.{os.getpid()}")
+        part.unlink(missing_ok=True)
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)  # it has the secret
+        with open(descriptor, "w", encoding="utf-8") as stream:
+            stream.write(json.dumps(self._note))
+        part.replace(file)
+
+    def close(self) -> None:
+        if self._process is None:
+            return
+        with contextlib.suppress(OSError):
+            note_file().unlink(missing_ok=True)
+            self._here.unlink(missing_ok=True)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.communicate(timeout=PATIENCE)  # its standard input ends
+        with contextlib.suppress(ProcessLookupError):  # what is left of its session
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._process = None
 
 
 @contextmanager

@@ -53,14 +53,8 @@ def watch_job_ends(spares: Spares) -> None:
 
     @patch(runner, "recvall")
     def receive(original: Any, sock: Any, size: int, fatal: bool = False) -> Any:
-        while awaited or spares:
-            speaks = _first_to_speak(sock, awaited, forks, spares)
-            if speaks is None:
-                break
-            if isinstance(speaks, UnitForks):
-                speaks.answer()
-            elif isinstance(speaks, _RunningJob) and speaks.has_ended():
-                awaited.remove(speaks)
+        while (awaited or spares) and _served_another(sock, awaited, forks, spares):
+            pass
         return original(sock, size, fatal)
 
     def wait_for_end(target: object, args: tuple[Any, Any], name: str) -> _RunningJob:
@@ -153,24 +147,26 @@ class _RunningJob:
         return "no result"
 
 
-def _first_to_speak(
-    sock: Any, awaited: list[_RunningJob], forks: UnitForks, spares: Spares
-) -> _RunningJob | UnitForks | Spares | None:
-    """Wait for the server, a job, or a request for a process; fork spares meanwhile. None: the server."""
-    for job in awaited:
-        if job.is_lost:
-            return job
-    poll = select.poll()
-    waiting = spares.connections
-    for descriptor in (sock.fileno(), forks.pipe, *waiting, *(job.pipe for job in awaited)):
-        poll.register(descriptor, select.POLLIN)
-    ready = {descriptor for descriptor, _ in poll.poll(0 if spares.wanted else None)}
-    if not ready:
-        spares.fork()
-        return spares
-    if any(map(spares.ended, ready.intersection(waiting))):
-        return spares
-    return forks if forks.pipe in ready else next((job for job in awaited if job.pipe in ready), None)
+def _served_another(sock: Any, awaited: list[_RunningJob], forks: UnitForks, spares: Spares) -> bool:
+    """Serve a job, or a request for a process, or fork a spare meanwhile; False if the server speaks."""
+    job = next((job for job in awaited if job.is_lost), None)
+    if job is None:
+        poll = select.poll()
+        waiting = spares.connections
+        for descriptor in (sock.fileno(), forks.pipe, *waiting, *(job.pipe for job in awaited)):
+            poll.register(descriptor, select.POLLIN)
+        ready = {descriptor for descriptor, _ in poll.poll(0 if spares.wanted else None)}
+        if not ready:
+            spares.fork()
+        elif any(map(spares.ended, ready.intersection(waiting))):
+            pass
+        elif forks.pipe in ready:
+            forks.answer()
+        elif (job := next((job for job in awaited if job.pipe in ready), None)) is None:
+            return False
+    if job is not None and job.has_ended():
+        awaited.remove(job)
+    return True
 
 
 def keep_output_in_one_process() -> None:

@@ -42,15 +42,13 @@ _older: list[list[tuple[str, State]]] = []
 _loaded: dict[Path, tuple[list[int], bytes]] = {}  # files that exax has written
 RETRIES = 5
 
-JobIds = str | list[str]  # of a job or dataset, or of each of some
-
 
 class Request(TypedDict):
     """Arguments of a job's build, beside its method."""
 
     options: Mapping[str, Plain]
-    jobs: Mapping[str, JobIds]
-    datasets: Mapping[str, JobIds]
+    jobs: Mapping[str, str | list[str]]
+    datasets: Mapping[str, str | list[str]]
     caption: str
     force_build: bool
     number: NotRequired[int | None]  # which the job gets if no other job has it
@@ -226,7 +224,11 @@ def build(
         except BuildError as error:
             if "Unknown method" not in str(error):
                 raise
-            raise _broken(method) from None
+            raise InputError(  # although this process has imported it
+                f"the method {method} cannot be imported by the exax server, whose log says why",
+                file=find_method(method)[1],
+                hint="correct it and run again; if it can be imported here, start the server again",
+            ) from None
         except (OSError, HTTPException) as error:
             found = f"{type(error).__name__}: {error}"
             raise system_error_in(found) or InputError(
@@ -294,15 +296,6 @@ def _was_cut_off(error: Any, since: float) -> bool:
 def _wait_until_idle(of: str = "") -> None:
     while not call_server(f"status?timeout=60{of}")["idle"]:
         pass
-
-
-def _broken(method: str) -> InputError:
-    """Refuse a method that exax's server cannot import, although this process has imported it."""
-    return InputError(
-        f"the method {method} cannot be imported by the exax server, whose log says why",
-        file=find_method(method)[1],
-        hint="correct it and run again; if it can be imported here, start the server again",
-    )
 
 
 def user() -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from shortloop.base.plain import Plain
 from shortloop.base.text import one_line
 from shortloop.exax import client
-from shortloop.exax.client import JobIds, Urd
+from shortloop.exax.client import Urd
 from shortloop.exax.cost import Meter
 from shortloop.exax.evidence import Evidence, evidence_of, given_files
 from shortloop.keys.code import EXTRA_CODE, Code, code_state, declares_code, extra_code
@@ -24,7 +24,7 @@ from shortloop.keys.key import Parts
 from shortloop.keys.methods import find_method
 from shortloop.plan.part import ASKED
 from shortloop.plan.planner import Lookup
-from shortloop.plan.request import Request
+from shortloop.plan.request import JobIds, Request
 from shortloop.project.project import DELETED, FINISHED, SET_ASIDE, write_atomically
 from shortloop.stages.records import EARLIER, FAILED_UNITS, RETRIED
 from shortloop.stages.results import Setup

@@ -189,22 +189,16 @@ def _decorators(nodes: Sequence[ast.AST]) -> Iterator[str]:
 
 def _public(tree: ast.Module, nodes: Iterable[ast.AST]) -> list[str] | None:
     """Names in `__all__`."""
-    listed: list[str] = []
-    for node in nodes:
-        if not (isinstance(node, ast.Name) and node.id == "__all__"):
-            continue
-        if isinstance(node.ctx, ast.Load):  # put together on the way, e.g. by `__all__.append`
-            return None
-        values: list[Any] = [
-            each
-            for each in tree.body
-            if any(node is target for target in getattr(each, "targets", [getattr(each, "target", None)]))
-        ]
-        try:
-            listed += [str(each) for each in ast.literal_eval(values[0].value)]
-        except (ValueError, TypeError, IndexError):
-            return None
-    return listed
+    named = {node for node in nodes if isinstance(node, ast.Name) and node.id == "__all__"}
+    assigned: list[Any] = [
+        each for each in tree.body if named & {*getattr(each, "targets", [getattr(each, "target", None)])}
+    ]
+    if len(assigned) < len(named):  # put together on the way, e.g. by `__all__.append`
+        return None
+    try:
+        return [str(name) for each in assigned for name in ast.literal_eval(each.value)]
+    except (AttributeError, ValueError, TypeError):
+        return None
 
 
 def _strip(node: ast.AST) -> None:

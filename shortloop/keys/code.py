@@ -26,8 +26,8 @@ from shortloop.base.errors import InputError
 from shortloop.keys.closure import closure, closure_of, refresh_closures
 from shortloop.keys.file_state import (
     State,
+    is_settled,
     once_per_moment,
-    state_at_moment,
     states_at_moment,
     states_of_files,
     unless_changed,
@@ -162,7 +162,7 @@ def _look(method: Path, more: tuple[str, ...]) -> _Known:
         versions["accelerator"] = exax  # it is given what exax reads
     files = [*map(str, modules.values()), *(folder for folder, _ in environment())]
     states = states_at_moment(files)  # before they are read, so that an edit meanwhile shows
-    settled = all(state_at_moment(file)[1] for file in files)
+    settled = bool(states) and all(map(is_settled, states))
     sources = {name: read_source(modules[name], name) for name in sorted(modules)}
     sources = {name: source for name, source in sources.items() if source.text != NOTHING}
     code = Code({name: each.hash for name, each in sources.items()}, versions, libraries, modules, [], [])

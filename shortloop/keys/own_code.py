@@ -10,7 +10,6 @@ import os
 import re
 import site
 import sys
-import time
 from collections.abc import Iterable
 from functools import cache
 from importlib.machinery import ModuleSpec
@@ -20,10 +19,9 @@ from typing import NamedTuple
 
 from shortloop.base.errors import InputError
 from shortloop.keys.file_state import (
-    CHANGED,
-    SETTLED_NS,
     State,
     at_one_moment,
+    is_settled,
     once_per_moment,
     states_at_moment,
     states_of_files,
@@ -201,9 +199,8 @@ def _scanned(folder: str) -> _Folder:
             names = sorted(os.listdir(folder))
         infos = [name for name in names if name.endswith(INFO)]
         found = {name: _described(f"{folder}/{name}", before.get(name)) for name in infos}
-        if not state or time.time_ns() - state[CHANGED] <= SETTLED_NS:  # another change may not show
-            state = ()
-        known = _folders[folder] = _folder(state, found, names if found else [])
+        settled = state if state and is_settled(state) else ()  # else another change may not show
+        known = _folders[folder] = _folder(settled, found, names if found else [])
         if found != before:
             _keep()
     return known

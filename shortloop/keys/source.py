@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from blake3 import blake3
 
-from shortloop.keys.file_state import file_state, once_per_moment, state_at_moment
+from shortloop.keys.file_state import file_state, once_per_moment
 from shortloop.keys.own_code import PACKAGE, ROOT
 from shortloop.project.project import cache_directory, keep
 from shortloop.stages.needs import NOT_IN_KEY
@@ -66,7 +66,7 @@ def _read_now(file: Path, path: str, module: str) -> Source:
     global _changed
     if not _memory:
         _load_kept()
-    state, settled = state_at_moment(path)
+    state, settled = file_state(path)
     known = _memory.get(path)
     if known is None or known[0] != state:
         data = file.read_bytes()

@@ -25,9 +25,8 @@ from shortloop.exax.unit_processes import (
     code_digest,
     computed_in_processes,
     folders_of,
-    jobs_above,
     names_of,
-    states_of_jobs,
+    states_above,
     threads_lost_by_fork,
     work_of_job,
 )
@@ -134,7 +133,7 @@ class _Work:
     def _begin(self) -> None:
         self.stage = stage = open_stage(self.task)
         if _has_units(type(stage)):
-            code = digest([code_digest(self.code), states_of_jobs(jobs_above(self.task))])
+            code = digest([code_digest(self.code), states_above(self.task)])
             costs = costs_of(stage)
             self.known = None if isinstance(stage, CollectingStage) else digest_of_units(stage, costs)
             self.units = Checkpoint(costs, code, self._trusted, self.known)

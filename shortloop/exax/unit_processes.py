@@ -18,7 +18,7 @@ import threading
 import time
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from multiprocessing.connection import Connection, wait
 from operator import itemgetter
 from pathlib import Path
@@ -33,7 +33,7 @@ from shortloop.keys.hashing import digest
 from shortloop.keys.methods import module_of
 from shortloop.keys.own_code import environment, is_own
 from shortloop.project.project import FINISHED, job_directory, project_directory
-from shortloop.stages.task import Folders, Task
+from shortloop.stages.task import Task
 from shortloop.units.facts import surroundings_here
 from shortloop.units.messages import JobWork, UnitsDone
 from shortloop.units.process_ends import forked, how_ended
@@ -57,12 +57,9 @@ def code_digest(code: Code) -> str:
     return digest([code.code, files])
 
 
-def jobs_above(task: Task) -> list[Folders]:
-    return [*task.jobs.values(), task.before, *task.datasets.values()]
-
-
-def states_of_jobs(jobs: Iterable[Folders]) -> list[Plain]:
+def states_above(task: Task) -> list[Plain]:
     """Return states that tell jobs from later ones with their ids, if somebody deletes their folders."""
+    jobs = [*task.jobs.values(), task.before, *task.datasets.values()]
     names = [name for each in jobs for name in (each if isinstance(each, list) else [each]) if name]
     folders = [name if os.path.isabs(name) else str(job_directory(name.partition("/")[0])) for name in names]
     return [[*state] for state in states_of_files([f"{folder}/{FINISHED}" for folder in folders])]
@@ -79,7 +76,7 @@ def work_of_job(task: Task, method: Path, code: Code, modules: list[str], slices
         "imports": imports_of(task.name, modules),
         "closure": sorted(code.modules),
         "code": code_digest(code),
-        "above": states_of_jobs(jobs_above(task)),
+        "above": states_above(task),
         "package": module_of(method).rpartition(".")[0],
         "task": {name: each for name, each in vars(task).items() if name not in ("where", "open_dataset")},
     }

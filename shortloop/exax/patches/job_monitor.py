@@ -105,26 +105,26 @@ class _RunningJob:
         self._runner = runner
         self._cookie = cookie
         self._said = bytearray()
-        self.is_lost = False
         self.pipe = os.dup(pipe)  # exax closes the other one
         try:
             (self._folder / "method.tar.gz").write_bytes(runner.archives[method])
         except OSError:  # on a full disk; the job has failed then
             traceback.print_exc()
-            self.is_lost = True
+            with open(os.devnull, "rb") as nothing:
+                os.dup2(nothing.fileno(), self.pipe)
 
     def is_alive(self) -> bool:
         return False
 
     def has_ended(self) -> bool:
         """Read the result of the job; tell the server when it is complete."""
-        part = b"" if self.is_lost else os.read(self.pipe, PIPE)
+        part = os.read(self.pipe, PIPE)
         self._said += part
         if part:
             return False
         os.close(self.pipe)
         try:
-            status, result = json.loads(b"" if self.is_lost else self._said)
+            status, result = json.loads(self._said)
         except (ValueError, TypeError):
             unit = None
             with contextlib.suppress(OSError):
@@ -149,22 +149,21 @@ class _RunningJob:
 
 def _served_another(sock: Any, awaited: list[_RunningJob], forks: UnitForks, spares: Spares) -> bool:
     """Serve a job, or a request for a process, or fork a spare meanwhile; False if the server speaks."""
-    job = next((job for job in awaited if job.is_lost), None)
-    if job is None:
-        poll = select.poll()
-        waiting = spares.connections
-        for descriptor in (sock.fileno(), forks.pipe, *waiting, *(job.pipe for job in awaited)):
-            poll.register(descriptor, select.POLLIN)
-        ready = {descriptor for descriptor, _ in poll.poll(0 if spares.wanted else None)}
-        if not ready:
-            spares.fork()
-        elif any(map(spares.ended, ready.intersection(waiting))):
-            pass
-        elif forks.pipe in ready:
-            forks.answer()
-        elif (job := next((job for job in awaited if job.pipe in ready), None)) is None:
-            return False
-    if job is not None and job.has_ended():
+    poll = select.poll()
+    waiting = spares.connections
+    for descriptor in (sock.fileno(), forks.pipe, *waiting, *(job.pipe for job in awaited)):
+        poll.register(descriptor, select.POLLIN)
+    ready = {descriptor for descriptor, _ in poll.poll(0 if spares.wanted else None)}
+    job = next((job for job in awaited if job.pipe in ready), None)
+    if not ready:
+        spares.fork()
+    elif any(map(spares.ended, ready.intersection(waiting))):
+        pass
+    elif forks.pipe in ready:
+        forks.answer()
+    elif job is None:
+        return False
+    elif job.has_ended():
         awaited.remove(job)
     return True
 

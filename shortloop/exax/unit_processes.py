@@ -10,6 +10,7 @@ import contextlib
 import itertools
 import os
 import pickle
+import re
 import secrets
 import signal
 import socket
@@ -45,7 +46,8 @@ TRIES, MOMENT = 20, 0.001  # s in which a thread that runs may come to wait
 # Allocators and Arrow start their threads anew in a fork; that of Polars deletes what it has put on disk.
 RESTARTED = ("jemalloc_bg_thd", "libarrow", "polars-ooc")
 # Of Python and the system: they do not tell whose thread it is.
-COMMON = ("ld-linux", "libc.", "libc-", "libgcc", "libpthread", "libpython", "libstdc++", "python", "[")
+COMMON = re.compile(r"ld-linux|libc[.-]|libgcc|libpthread|libpython|libstdc\+\+|python|\[")
+MAPPED = re.compile(r"^(\w+)-(\w+) ..x. \S+ \S+ \S+ +(?:.*/)?(.+)$", re.MULTILINE)  # code, and its file
 
 _asked: Any = None  # in a job: the connection to the process that has forked it
 _numbers = itertools.count()
@@ -211,13 +213,9 @@ def threads_lost_by_fork() -> list[str]:
 
 def _code_of_libraries() -> list[tuple[int, int, str]]:
     """List where code lies in memory, and whose it is."""
-    ranges = []
-    for line in Path("/proc/self/maps").read_text(errors="replace").splitlines():
-        place, rights, _, _, _, *path = line.split(maxsplit=5)
-        if "x" in rights and path and not (name := os.path.basename(path[0])).startswith(COMMON):
-            first, end = (int(each, 16) for each in place.split("-"))
-            ranges.append((first, end, name))
-    return sorted(ranges)
+    lines = MAPPED.findall(Path("/proc/self/maps").read_text(errors="replace"))
+    code = ((int(first, 16), int(end, 16), name) for first, end, name in lines)
+    return sorted(each for each in code if not COMMON.match(each[-1]))
 
 
 def _owner(task: int, code: list[tuple[int, int, str]]) -> str:

@@ -179,6 +179,15 @@ def _imports(nodes: Iterable[ast.AST], package: str) -> Iterator[str]:
                     yield resolve_name(name.value, package)
 
 
+def imports_at_top(file: Path) -> set[str]:
+    """Return what a file imports outside of functions, by absolute names."""
+    nodes: list[ast.AST] = [ast.parse(file.read_bytes())] if file.suffix == ".py" else []
+    for node in nodes:  # to which more are added
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            nodes += ast.iter_child_nodes(node)
+    return {*_imports(nodes, "")}
+
+
 def _decorators(nodes: Sequence[ast.AST]) -> Iterator[str]:
     """Full names of decorators that are imported, also as attributes of modules like ``@package.name``."""
     full = dict(_imported(nodes))

@@ -34,7 +34,6 @@ _DECORATED = ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef
 _TELLING = ast.Import, ast.ImportFrom, ast.Call, ast.Name, *_DECORATED
 _HOLDERS = ast.Module, *_DECORATED
 IMPORTING = "import_module", "__import__"
-_STATEMENTS = {"body", "orelse", "finalbody", "handlers", "cases"}
 
 
 class Source(NamedTuple):
@@ -92,8 +91,11 @@ def hash_of(text: str) -> str:
 
 def normalised(tree: ast.Module) -> str:
     """Source without comments, docstrings and formatting."""
-    leave_out_settings(tree)
-    _strip(tree)
+    nodes = [*ast.walk(tree)]
+    _leave_out_settings(nodes)
+    for node in nodes:  # remove strings that stand alone; parsing has dropped comments and formatting
+        if isinstance(node, _HOLDERS):
+            node.body = [each for each in node.body if not _is_string(each)] or [ast.Pass()]
     return ast.unparse(tree)
 
 
@@ -210,17 +212,6 @@ def _public(tree: ast.Module, nodes: Iterable[ast.AST]) -> list[str] | None:
         return None
 
 
-def _strip(node: ast.AST) -> None:
-    """Remove docstrings and other strings that stand alone; parsing drops comments and formatting."""
-    for field in _STATEMENTS & {*node._fields}:
-        below = getattr(node, field)
-        if isinstance(below, list):  # else that of an expression
-            for each in below:
-                _strip(each)
-    if isinstance(node, _HOLDERS):
-        node.body = [each for each in node.body if not _is_string(each)] or [ast.Pass()]
-
-
 def _is_string(node: ast.stmt) -> bool:
     value = node.value if isinstance(node, ast.Expr) else None
     return isinstance(value, ast.Constant) and isinstance(value.value, str)
@@ -234,9 +225,8 @@ BY_NAME = {"vars", "locals", "dir", "eval", "exec", "globals"}
 LITERAL = ast.Constant, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop
 
 
-def leave_out_settings(tree: ast.Module) -> None:
-    """Remove settings that no result depends on from a syntax tree."""
-    nodes = [*ast.walk(tree)]
+def _leave_out_settings(nodes: list[ast.AST]) -> None:
+    """Remove settings that no result depends on from the nodes of a module."""
     if not any(getattr(node, "id", getattr(node, "arg", None)) in NOT_IN_KEY for node in nodes):
         return
     counts = Counter(_bound(nodes))

@@ -163,12 +163,11 @@ def _note_opened(evidence: Evidence, notes: Sequence[Note], known: set[str]) -> 
 @cache
 def watchers() -> set[str]:
     """List modules that are loaded to watch any job."""
-    names = [*SETTING_UP, f"{PACKAGE}.exax.patches.watch", f"{PACKAGE}.exax.patches.machine_code"]
-    names += [f"{PACKAGE}.engines.forkserver"]
-    files = {}
-    for name in names:
-        place = ROOT.joinpath(*name.split("."))
-        files[name] = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+    others = ("exax.patches.watch", "exax.patches.machine_code", "engines.forkserver")
+    names = [*SETTING_UP, *(f"{PACKAGE}.{name}" for name in others)]
+    places = [ROOT.joinpath(*name.split(".")) for name in names]
+    paths = [each / "__init__.py" if each.is_dir() else each.with_suffix(".py") for each in places]
+    files = dict(zip(names, paths))
     imported = {each for name, file in files.items() for each in read_source(file, name).names}
     found = {*names, *closure_of(names[0], files[names[0]], imported)[0]}  # at once, as they share most
     keep_sources()

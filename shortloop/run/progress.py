@@ -155,13 +155,13 @@ class Progress:
         line.add_column(ratio=1)
         for _ in range(3):
             line.add_column(no_wrap=True, justify="right")
-        elapsed = time.monotonic() - self._started
+        elapsed = int(time.monotonic() - self._started)
         line.add_row(
             Text(self._what(), no_wrap=True, overflow="ellipsis"),
             "" if share is None else f"{100 * share / max(len(self._estimate.running), 1):.0f} %",
             ProgressBar(total, done + (share or 0)),
             f"{done}/{total}",
-            f"{elapsed // 3600:.0f}:{elapsed // 60 % 60:02.0f}:{elapsed % 60:02.0f}",
+            f"{elapsed // 3600}:{elapsed // 60 % 60:02}:{elapsed % 60:02}",
             f"{self.time_left():>15}",
         )
         return line

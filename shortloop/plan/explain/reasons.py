@@ -159,11 +159,9 @@ def _options(old: Mapping[str, Plain], new: Mapping[str, Plain]) -> Iterator[Dif
                     kind = "file" if _is_content(one) and _is_content(other) else "option"
                     yield Difference(kind, each.name, one, other)
         else:
-            gone = [one for one in filter(_is_content, ones) if one not in others]
-            more = [other for other in filter(_is_content, others) if other not in ones]
-            found = [*(Difference("file", each.name, one, None) for one in gone)]
-            found += [Difference("file", each.name, None, other) for other in more]
-            yield from found or [each]
+            gone = ((one, None) for one in filter(_is_content, ones) if one not in others)
+            more = ((None, other) for other in filter(_is_content, others) if other not in ones)
+            yield from [Difference("file", each.name, *pair) for pair in (*gone, *more)] or [each]
 
 
 def _is_content(value: Plain) -> TypeGuard[str]:

@@ -12,8 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import TextIO
 
 from shortloop.base.plain import Plain
@@ -29,7 +28,7 @@ PATIENCE = 20.0  # s that an engine may take to end
 
 
 class RunningEngine:
-    """The engine of a run, with `workers` unless the settings give a number."""
+    """The engine of a run, with `workers` unless the settings give a number; a context manager."""
 
     def __init__(self, settings: EngineSettings, workers: int) -> None:
         self.settings = settings
@@ -99,7 +98,12 @@ class RunningEngine:
             stream.write(json.dumps(self._note))
         part.replace(file)
 
-    def close(self) -> None:
+    def __enter__(self) -> RunningEngine:
+        with contextlib.suppress(OSError):  # of a run that was killed
+            note_file().unlink(missing_ok=True)
+        return self
+
+    def __exit__(self, *error: object) -> None:
         if self._process is None:
             return
         with contextlib.suppress(OSError):
@@ -112,17 +116,6 @@ class RunningEngine:
         self._process.wait()
         shutil.rmtree(self._folder, ignore_errors=True)
         self._process = None
-
-
-@contextmanager
-def running_engine(settings: EngineSettings, workers: int) -> Iterator[RunningEngine]:
-    engine = RunningEngine(settings, workers)
-    with contextlib.suppress(OSError):  # of a run that was killed
-        note_file().unlink(missing_ok=True)
-    try:
-        yield engine
-    finally:
-        engine.close()
 
 
 def _pass_on(heard: int, output: TextIO) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from shortloop.base.errors import InputError, JobFailed
 from shortloop.base.text import counted, one_line, short_list
-from shortloop.engines.running import RunningEngine, running_engine
+from shortloop.engines.running import RunningEngine
 from shortloop.exax.client import Exax, Urd
 from shortloop.exax.cost import Meter, limited
 from shortloop.exax.listener import slices_now
@@ -301,7 +301,7 @@ def execute(
     lookup, history = Lookup(store, name), store.index.seconds()
     schedule = Schedule(plan, lambda: Planner.of(pipeline, store, name), part, history)
     with (
-        running_engine(engine, slices_now()) as running,
+        RunningEngine(engine, slices_now()) as running,
         Progress(part.plan, history) as progress,
         LiveOutput(progress.say, VERBOSE in os.environ) as output,
         Executor(lookup, urd, progress, part, running, schedule, _machine(running), output) as run,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from shortloop.base.terminal import display_width, hanging, padded, shortened
 from shortloop.base.text import duration, one_line
-from shortloop.exax.cost import finished_share
+from shortloop.exax.cost import JobProgress, progress_of
 from shortloop.plan.pipeline import PERHAPS, REUSE, Built
 
 if TYPE_CHECKING:
@@ -215,11 +215,11 @@ class Estimate:
         self,
         jobs: Sequence[Built],
         history: Mapping[str, float],
-        fraction: Callable[[Path], float | None] = finished_share,
+        progress: Callable[[Path], JobProgress | None] = progress_of,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._left = list(jobs)
-        self._history, self._fraction, self._clock = history, fraction, clock
+        self._history, self._progress, self._clock = history, progress, clock
         self._seen: dict[str, _Seen] = defaultdict(_Seen)
         self.running: dict[Name, _Running] = {}
         self._busy, self._since = 0.0, clock()  # s during which any job ran, up to when
@@ -307,7 +307,8 @@ class Estimate:
 
     def _fraction_of(self, running: _Running) -> float | None:
         folder = running.folder()
-        return None if folder is None else self._fraction(folder)
+        progress = None if folder is None else self._progress(folder)
+        return None if progress is None else progress.share
 
     def _left_of(self, running: _Running) -> float | None:
         if running.planned.plan == REUSE:

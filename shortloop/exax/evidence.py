@@ -44,10 +44,6 @@ class Evidence:
     imported: list[str] = field(default_factory=list)  # those read while own modules were imported
     libraries: dict[str, str] = field(default_factory=dict)  # as installed; empty if missing
 
-    @property
-    def is_as_keyed(self) -> bool:
-        return not (self.changed or self.unseen or self.opened)
-
     def check(self, method: str) -> None:
         """Refuse a job that loaded code, or data when it was imported, which is not in its key."""
         if self.imported:

@@ -338,8 +338,11 @@ def _machine(engine: RunningEngine) -> Machine:
 
 def _go_on(run: Executor, error: BaseException) -> None:
     """Build the jobs that need no failed one, and report the failed jobs and those left."""
-    scheduler = run.scheduler
-    if not scheduler.can_go_on:
+    from accelerator.error import JobError
+
+    scheduler, alone = run.scheduler, (JobError, JobFailed)  # such a job says nothing of others
+    failures = scheduler.failures()
+    if not failures or any(job.error is not None and not isinstance(job.error, alone) for job in failures):
         return
     if scheduler.keeps_going:
         scheduler.drain()

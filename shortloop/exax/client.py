@@ -277,12 +277,6 @@ def reload_methods() -> None:
     call_server("update_methods")
 
 
-def made_since_boot(folder: Path) -> bool:
-    """True if a job was made since the machine started, so that no power cut can have truncated its files."""
-    post = json.loads((folder / "post.json").read_text(encoding="utf-8"))
-    return bool(post["starttime"] > time.time() - time.clock_gettime(time.CLOCK_BOOTTIME))
-
-
 def _was_cut_off(error: Any, since: float) -> bool:
     """True if a job failed because the process that forks jobs was killed."""
     if "INTERNAL" in error.status or "Runner exited" in str(error.status):

@@ -170,10 +170,11 @@ def _take_over(store: Store, order: Order, folder: Path) -> StoredJob | None:
     if manifest is not None:
         is_this = manifest.key == order.key and manifest.parts.is_installed
         return store.note(folder, manifest) if is_this else None
+    uptime = time.clock_gettime(time.CLOCK_BOOTTIME)
     if (
         (folder / MANIFEST).exists()
         or not (folder / FINISHED).is_file()
-        or not client.made_since_boot(folder)
+        or time.time() - _post(folder)["starttime"] > uptime  # a power cut may have truncated its files
         or is_outdated(folder)
         or order.wanted.paths  # nobody knows what was in these files when it ran
     ):

@@ -7,6 +7,7 @@ they are.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import socket
@@ -79,8 +80,8 @@ class Exax:
         self._lists: Any = lists  # exax's lists of the jobs of a build script, kept up to date
         self.says_failures = lists is not None  # to whoever runs the script; a notebook shows the error
         self._has_ended = False
-        self._lanes: list[str] = []
-        self._made = 0
+        self._lanes: list[str] = []  # cookies of no running job
+        self._new_lanes = (f"{CLIENT}{os.getpid()}-{number}" for number in itertools.count(1))
         self._methods: set[str] = set()
 
     def end(self) -> None:
@@ -112,10 +113,7 @@ class Exax:
             self._methods = {*call_server("methods")}
         if method not in self._methods:
             raise BuildError(f"Unknown method {method}")
-        if not self._lanes:
-            self._made += 1
-            self._lanes.append(f"{CLIENT}{os.getpid()}-{self._made}")
-        lane = self._lanes.pop()
+        lane = self._lanes.pop() if self._lanes else next(self._new_lanes)
         # exax sorts dicts of other kinds.
         options = json.loads(json.dumps(request["options"]), object_pairs_hook=OrderedDict)
         parts = options, dict(request["datasets"]), dict(request["jobs"])

@@ -46,15 +46,11 @@ class _Lock:
             self.holder = threading.get_ident()
         return is_held
 
-    def release(self) -> None:
+    def release(self, *error: object) -> None:
         self.holder = 0
         self._lock.release()
 
-    def __enter__(self) -> bool:
-        return self.acquire()
-
-    def __exit__(self, *error: object) -> None:
-        self.release()
+    __enter__, __exit__ = acquire, release
 
 
 class Turn:

@@ -30,7 +30,7 @@ from shortloop.store.crash_repair import repair_lists
 LOOK_EVERY = 0.005  # s
 
 
-class Server:
+class Server(contextlib.AbstractContextManager["Server"]):
     """The exax server that a run uses: one started for it, or, if None, one that ran before."""
 
     def __init__(self, started: Forked | None) -> None:
@@ -46,9 +46,6 @@ class Server:
                 raise _not_started()
             time.sleep(LOOK_EVERY)
         self._answers = True
-
-    def __enter__(self) -> Server:
-        return self
 
     def __exit__(self, *error: object) -> None:
         """End the server with its children, which are in its session, if it was started for this run."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,7 @@ WORTH_A_SHARE = 1.0  # s
 LISTED, NAMED = 12, 6  # jobs and files in a message
 
 
-class Executor(Run):
+class Executor(Run, AbstractContextManager["Executor"]):
     """Builds the jobs of a pipeline: those that it asks for, and meanwhile others of its plan."""
 
     def __init__(
@@ -80,9 +81,6 @@ class Executor(Run):
         self.scheduler = Scheduler(*jobs, self._turn, self._machine, self._schedule, self._exax)
         if self._exax:
             self._exax.released, self._exax.is_followed = self._turn.released, self.scheduler.expects
-
-    def __enter__(self) -> Executor:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.scheduler.abort()

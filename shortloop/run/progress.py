@@ -7,6 +7,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -45,8 +46,8 @@ def terminal_width() -> int | None:
 _TERMINAL = os.dup(1) if os.isatty(1) else None
 
 
-class Progress:
-    """Progress of a run; a context manager. `history` gives the seconds of earlier jobs by stage."""
+class Progress(AbstractContextManager["Progress"]):
+    """Progress of a run. `history` gives the seconds of earlier jobs by stage."""
 
     def __init__(self, jobs: Sequence[Built], history: Mapping[str, float]) -> None:
         self._estimate = Estimate(jobs, history)
@@ -55,9 +56,6 @@ class Progress:
         self._bar: Live | None = None
         self._said = -LINE_EVERY
         self._stdout = sys.stdout  # which is put away while exax is asked for a job
-
-    def __enter__(self) -> Progress:
-        return self
 
     def __exit__(self, *error: object) -> None:
         if self._bar is not None:

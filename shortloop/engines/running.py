@@ -27,14 +27,16 @@ from shortloop.units.process_ends import ends_with_this
 PATIENCE = 20.0  # s that an engine may take to end
 
 
-class RunningEngine:
-    """The engine of a run, with `workers` unless the settings give a number; a context manager."""
+class RunningEngine(contextlib.AbstractContextManager["RunningEngine"]):
+    """The engine of a run, with `workers` unless the settings give a number."""
 
     def __init__(self, settings: EngineSettings, workers: int) -> None:
         self.settings = settings
         self.is_apart = settings.name != SLICES  # units are not computed by processes of their job
         self._workers = workers
         self._process: subprocess.Popen[str] | None = None
+        with contextlib.suppress(OSError):  # of a run that was killed
+            note_file().unlink(missing_ok=True)
 
     def start(self) -> None:
         if self._process is not None:
@@ -97,11 +99,6 @@ class RunningEngine:
         with open(descriptor, "w", encoding="utf-8") as stream:
             stream.write(json.dumps(self._note))
         part.replace(file)
-
-    def __enter__(self) -> RunningEngine:
-        with contextlib.suppress(OSError):  # of a run that was killed
-            note_file().unlink(missing_ok=True)
-        return self
 
     def __exit__(self, *error: object) -> None:
         if self._process is None:

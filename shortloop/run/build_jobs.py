@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from accelerator.error import JobError
+
 from shortloop.base.errors import InputError, JobFailed
 from shortloop.base.text import counted, one_line, short_list
 from shortloop.engines.running import RunningEngine
@@ -190,8 +192,6 @@ class Executor(Run, AbstractContextManager["Executor"]):
 
     def _tried(self, job: Job, order: Order) -> tuple[StoredJob, bool] | str:
         """Build a job, again if it fails; of a stage with units, these are tried again instead."""
-        from accelerator.error import JobError
-
         declared, what = Needs() if job.needs.has_units else job.needs.declared, job.wanted.caption
         for attempt in range(declared.retries + 1):
             order, is_failed = replace(order, attempts=attempt + 1), True
@@ -293,8 +293,6 @@ def execute(
     engine: EngineSettings,
 ) -> tuple[Executor, Built]:
     """Build the missing jobs of a part of a pipeline; return the run and the last job."""
-    from accelerator.error import JobError
-
     name = plan.name
     lookup, history = Lookup(store, name), store.index.seconds()
     schedule = Schedule(plan, lambda: Planner.of(pipeline, store, name), part, history)
@@ -336,8 +334,6 @@ def _machine(engine: RunningEngine) -> Machine:
 
 def _go_on(run: Executor, error: BaseException) -> None:
     """Build the jobs that need no failed one, and report the failed jobs and those left."""
-    from accelerator.error import JobError
-
     scheduler, alone = run.scheduler, (JobError, JobFailed)  # such a job says nothing of others
     failures = scheduler.failures()
     if not failures or any(job.error is not None and not isinstance(job.error, alone) for job in failures):

@@ -75,8 +75,9 @@ class DaskEngine(Engine):
         try:
             while True:
                 self._send(supplies, sending, done)
-                workers, where = max(self.workers(asked), 1), self._where_to(supplies)
-                if where is not None:
+                workers, where = max(self.workers(asked), 1), None
+                if waiting := supplies.waiting():
+                    where = [each for each in self._threads if each not in waiting]
                     workers = sum(self._threads[each] for each in where)
                 while len(out) < AHEAD * workers:
                     units = again.pop() if again else batches.next()
@@ -116,11 +117,6 @@ class DaskEngine(Engine):
         finally:
             with contextlib.suppress(Exception):  # it may have ended
                 self._client.cancel([*out, *sending])
-
-    def _where_to(self, supplies: Supplies) -> list[str] | None:
-        """Return the workers that may get a batch now; None: any."""
-        waiting = supplies.waiting()
-        return [each for each in self._threads if each not in waiting] if waiting else None
 
     def _send(self, supplies: Supplies, sending: dict[Any, str], done: Any) -> None:
         for cache, workers, parcel in supplies.parcels(self._shared):

@@ -69,10 +69,16 @@ class JoblibEngine(Engine):
 
 
 def _computed(work: Work, batches: Batches[bytes], backend: str, workers: int) -> Iterator[Computed]:
-    out = _HandedOut(batches)
+    out: dict[bytes, list[bytes]] = {}  # batches that joblib has, by their first units
+    has_ended, lock = threading.Event(), threading.Lock()
 
-    def tasks() -> Iterator[Any]:  # joblib asks for them in several threads
-        for units in iter(out.next, []):
+    def tasks() -> Iterator[Any]:  # joblib asks for them in several threads, for one more when it has failed
+        while True:
+            with lock:
+                units = [] if has_ended.is_set() else batches.next()
+                if not units:
+                    return
+                out[units[0]] = units
             yield joblib.delayed(_compute)(work, units)
 
     parallel = joblib.Parallel(
@@ -82,44 +88,19 @@ def _computed(work: Work, batches: Batches[bytes], backend: str, workers: int) -
         computed = parallel(tasks())
     try:
         for first, reply in computed:
-            yield Computed(out.done(first), reply)
+            yield Computed(out.pop(first), reply)
     except RuntimeError as error:
         if not any(isinstance(each, ENDED) for each in (error, error.__context__)):
             raise
-        # A worker has ended; the others have been ended with it.
-        for units in out.end():
+        with lock:
+            has_ended.set()
+        for units in out.values():  # a worker has ended; the others have been ended with it
             yield Computed(units, Reply(0.0, b"", "a worker ended"))
     finally:
-        out.end()
+        has_ended.set()
         with contextlib.suppress(RuntimeError):
             for _ in computed:  # closed before its end, it would end the workers, which other jobs have, too
                 pass
-
-
-class _HandedOut:
-    """Batches that joblib has; it may ask for one more after it has failed."""
-
-    def __init__(self, batches: Batches[bytes]) -> None:
-        self._batches = batches
-        self._lock = threading.Lock()
-        self._out: dict[bytes, list[bytes]] = {}  # by their first units
-        self._has_ended = False
-
-    def next(self) -> list[bytes]:
-        with self._lock:
-            units = [] if self._has_ended else self._batches.next()
-            if units:
-                self._out[units[0]] = units
-            return units
-
-    def done(self, first: bytes) -> list[bytes]:
-        with self._lock:
-            return self._out.pop(first)
-
-    def end(self) -> list[list[bytes]]:
-        with self._lock:
-            self._has_ended = True
-            return [*self._out.values()]
 
 
 def _compute(work: Work, units: Sequence[bytes]) -> tuple[bytes, Reply]:

@@ -12,8 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import TextIO
 
 from shortloop.base.plain import Plain
@@ -28,7 +27,7 @@ from shortloop.units.process_ends import ends_with_this
 PATIENCE = 20.0  # s that an engine may take to end
 
 
-class RunningEngine:
+class RunningEngine(contextlib.AbstractContextManager["RunningEngine"]):
     """The engine of a run, with `workers` unless the settings give a number."""
 
     def __init__(self, settings: EngineSettings, workers: int) -> None:
@@ -36,44 +35,14 @@ class RunningEngine:
         self.is_apart = settings.name != SLICES  # units are not computed by processes of their job
         self._workers = workers
         self._process: subprocess.Popen[str] | None = None
+        with contextlib.suppress(OSError):  # of a run that was killed
+            note_file().unlink(missing_ok=True)
 
     def start(self) -> None:
-        if self._process is None:
-            where = self.settings.address or f"{HERE}, which takes some seconds to start"
-            print(one_line(f"units are computed by {self.settings.name}, at {where}"), flush=True)
-            self._start()
-
-    def announce(
-        self, job: str, asked: Mapping[str, Plain], seconds: Callable[[], float | None] = lambda: None
-    ) -> None:
-        """Announce a job with units; the engine is started if it is not running."""
-        self.start()
-        entry: AskedOfEngine = {"asked": dict(asked), "seconds": seconds()}
-        if (file := note_file()).is_file() and self._note["jobs"].get(job) == entry:
+        if self._process is not None:
             return
-        self._note["jobs"][job] = entry
-        part = file.with_name(f".{file.name}.{os.getpid()}")
-        part.unlink(missing_ok=True)
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)  # it has the secret
-        with open(descriptor, "w", encoding="utf-8") as stream:
-            stream.write(json.dumps(self._note))
-        part.replace(file)
-
-    def close(self) -> None:
-        if self._process is None:
-            return
-        with contextlib.suppress(OSError):
-            note_file().unlink(missing_ok=True)
-            self._here.unlink(missing_ok=True)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.communicate(timeout=PATIENCE)  # its standard input ends
-        with contextlib.suppress(ProcessLookupError):  # what is left of its session
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
-        shutil.rmtree(self._folder, ignore_errors=True)
-        self._process = None
-
-    def _start(self) -> None:
+        where = self.settings.address or f"{HERE}, which takes some seconds to start"
+        print(one_line(f"units are computed by {self.settings.name}, at {where}"), flush=True)
         self._folder = tempfile.mkdtemp(prefix="shortloop-")
         cache = cache_directory("engine")
         for left in cache.glob("here-*"):  # by a run that was killed
@@ -115,16 +84,35 @@ class RunningEngine:
             "here": [str(self._here), text],
         }
 
+    def announce(
+        self, job: str, asked: Mapping[str, Plain], seconds: Callable[[], float | None] = lambda: None
+    ) -> None:
+        """Announce a job with units; the engine is started if it is not running."""
+        self.start()
+        entry: AskedOfEngine = {"asked": dict(asked), "seconds": seconds()}
+        if (file := note_file()).is_file() and self._note["jobs"].get(job) == entry:
+            return
+        self._note["jobs"][job] = entry
+        part = file.with_name(f".{file.name}.{os.getpid()}")
+        part.unlink(missing_ok=True)
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)  # it has the secret
+        with open(descriptor, "w", encoding="utf-8") as stream:
+            stream.write(json.dumps(self._note))
+        part.replace(file)
 
-@contextmanager
-def running_engine(settings: EngineSettings, workers: int) -> Iterator[RunningEngine]:
-    engine = RunningEngine(settings, workers)
-    with contextlib.suppress(OSError):  # of a run that was killed
-        note_file().unlink(missing_ok=True)
-    try:
-        yield engine
-    finally:
-        engine.close()
+    def __exit__(self, *error: object) -> None:
+        if self._process is None:
+            return
+        with contextlib.suppress(OSError):
+            note_file().unlink(missing_ok=True)
+            self._here.unlink(missing_ok=True)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.communicate(timeout=PATIENCE)  # its standard input ends
+        with contextlib.suppress(ProcessLookupError):  # what is left of its session
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
+        self._process = None
 
 
 def _pass_on(heard: int, output: TextIO) -> None:

@@ -7,6 +7,7 @@ they are.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import socket
@@ -17,7 +18,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager as ContextManager
 from http.client import HTTPException, RemoteDisconnected
 from pathlib import Path
-from typing import Any, Protocol, TypedDict, Unpack, cast
+from typing import Any, NotRequired, Protocol, TypedDict, Unpack, cast
 from urllib.parse import urlencode
 
 from shortloop.base.errors import InputError, JobFailed
@@ -30,8 +31,8 @@ from shortloop.exax.patches.parallel_jobs import CLIENT, FOLLOWED, NUMBER, RESER
 from shortloop.exax.tracebacks import of_user
 from shortloop.keys.code import code_file, code_state, code_text, declares_code
 from shortloop.keys.file_state import CHANGED, State, unless_changed
-from shortloop.keys.installed import environment
 from shortloop.keys.methods import find_method
+from shortloop.keys.own_code import environment
 from shortloop.project.project import configuration
 from shortloop.project.system_errors import system_error_in
 
@@ -42,23 +43,16 @@ _older: list[list[tuple[str, State]]] = []
 _loaded: dict[Path, tuple[list[int], bytes]] = {}  # files that exax has written
 RETRIES = 5
 
-JobIds = str | list[str]  # of a job or dataset, or of each of some
-
 
 class Request(TypedDict):
     """Arguments of a job's build, beside its method."""
 
     options: Mapping[str, Plain]
-    jobs: Mapping[str, JobIds]
-    datasets: Mapping[str, JobIds]
+    jobs: Mapping[str, str | list[str]]
+    datasets: Mapping[str, str | list[str]]
     caption: str
-
-
-class Submission(Request, total=False):
-    """Arguments of a job's build, as it is submitted."""
-
     force_build: bool
-    number: int | None
+    number: NotRequired[int | None]  # which the job gets if no other job has it
 
 
 class ExaxJob(Protocol):
@@ -70,7 +64,7 @@ class ExaxJob(Protocol):
 class Urd(Protocol):
     """The object that exax gives to a build script, as far as it is used here."""
 
-    def build(self, method: str, **request: Unpack[Submission]) -> ExaxJob:
+    def build(self, method: str, **request: Unpack[Request]) -> ExaxJob:
         """Build or find a job."""
 
 
@@ -86,8 +80,8 @@ class Exax:
         self._lists: Any = lists  # exax's lists of the jobs of a build script, kept up to date
         self.says_failures = lists is not None  # to whoever runs the script; a notebook shows the error
         self._has_ended = False
-        self._lanes: list[str] = []
-        self._made = 0
+        self._lanes: list[str] = []  # cookies of no running job
+        self._new_lanes = (f"{CLIENT}{os.getpid()}-{number}" for number in itertools.count(1))
         self._methods: set[str] = set()
 
     def end(self) -> None:
@@ -107,7 +101,7 @@ class Exax:
     def _reservation(self, count: int) -> str:
         return f"{RESERVE}?{urlencode({'count': count, 'workdir': self.workdir})}"
 
-    def build(self, method: str, **request: Unpack[Submission]) -> ExaxJob:
+    def build(self, method: str, **request: Unpack[Request]) -> ExaxJob:
         from accelerator import g, setupfile
         from accelerator.error import BuildError, JobError, ServerError
         from accelerator.job import WORKDIRS, Job
@@ -119,13 +113,12 @@ class Exax:
             self._methods = {*call_server("methods")}
         if method not in self._methods:
             raise BuildError(f"Unknown method {method}")
-        if not self._lanes:
-            self._made += 1
-            self._lanes.append(f"{CLIENT}{os.getpid()}-{self._made}")
-        lane = self._lanes.pop()
-        parts = _in_order(request["options"]), dict(request["datasets"]), dict(request["jobs"])
-        force, made_by = request.get("force_build", False), getattr(g, "job", None)
-        given = setupfile.generate(request["caption"], method, *parts, force_build=force, parent=made_by)
+        lane = self._lanes.pop() if self._lanes else next(self._new_lanes)
+        # exax sorts dicts of other kinds.
+        options = json.loads(json.dumps(request["options"]), object_pairs_hook=OrderedDict)
+        parts = options, dict(request["datasets"]), dict(request["jobs"])
+        how = {"force_build": request["force_build"], "parent": getattr(g, "job", None)}
+        given = setupfile.generate(request["caption"], method, *parts, **how)
         given |= {"subjob_cookie": lane, "parent_pid": os.getpid(), "workdir": self.workdir}
         given |= {NUMBER: request.get("number"), FOLLOWED: self.is_followed(method)}
         data = urlencode({"json": setupfile.encode_setup(given)}).encode()
@@ -168,13 +161,6 @@ def abort() -> None:
             time.sleep(ABORT_EVERY)
 
 
-def _in_order(value: Plain) -> Any:
-    """Put options into dicts that exax does not sort."""
-    if isinstance(value, Mapping):
-        return OrderedDict((name, _in_order(each)) for name, each in value.items())
-    return [*map(_in_order, value)] if isinstance(value, list | tuple) else value
-
-
 def _submitted(data: bytes) -> Any:
     """Submit a job; exax's own client takes as long as half of a small job."""
     reply, missing = b"", (ConnectionRefusedError, FileNotFoundError)
@@ -206,30 +192,22 @@ def call_server(what: str, data: bytes | None = None) -> Any:
 
 
 def build(
-    urd: Urd,
-    method: str,
-    *,
-    force: bool = False,
-    number: Callable[[], int | None] | None = None,
-    reload: Callable[[], None] | None = None,
-    **request: Unpack[Request],
+    urd: Urd, method: str, request: Request, number: Callable[[], int | None], reload: Callable[[], None]
 ) -> Path:
     """Build a job, or find one that exax takes for the same; return its folder."""
     from accelerator.error import BuildError, JobError, ServerError
 
-    submission: Submission = {**request, "force_build": force}  # type: ignore[typeddict-item]
     for attempt in range(RETRIES):
         since = time.clock_gettime(time.CLOCK_BOOTTIME)
-        if number is not None:  # which the job gets if no other job has it
-            submission["number"] = number()
+        request["number"] = number()
         try:
-            return Path(urd.build(method, **submission).path)
+            return Path(urd.build(method, **request).path)
         except JobError as error:
             if attempt + 1 == RETRIES or not _was_cut_off(error, since):
                 raise _failure(urd, request["caption"], error) from None
             print(f"{error.job} was cut off from outside; it starts again", flush=True)
             if attempt:  # else somebody had the methods loaded anew, and exax has a new process for them
-                (reload or reload_methods)()
+                reload()
         except ServerError as error:
             text = str(error)
             if "Busy" not in text:
@@ -241,7 +219,11 @@ def build(
         except BuildError as error:
             if "Unknown method" not in str(error):
                 raise
-            raise _broken(method) from None
+            raise InputError(  # although this process has imported it
+                f"the method {method} cannot be imported by the exax server, whose log says why",
+                file=find_method(method)[1],
+                hint="correct it and run again; if it can be imported here, start the server again",
+            ) from None
         except (OSError, HTTPException) as error:
             found = f"{type(error).__name__}: {error}"
             raise system_error_in(found) or InputError(
@@ -298,13 +280,6 @@ def reload_methods() -> None:
     call_server("update_methods")
 
 
-def made_since_boot(folder: Path) -> bool:
-    """True if a job was made since the machine started, so that no power cut can have truncated its files."""
-    uptime = float(Path("/proc/uptime").read_text(encoding="ascii").split()[0])
-    post = json.loads((folder / "post.json").read_text(encoding="utf-8"))
-    return bool(post["starttime"] > time.time() - uptime)
-
-
 def _was_cut_off(error: Any, since: float) -> bool:
     """True if a job failed because the process that forks jobs was killed."""
     if "INTERNAL" in error.status or "Runner exited" in str(error.status):
@@ -318,15 +293,6 @@ def _was_cut_off(error: Any, since: float) -> bool:
 def _wait_until_idle(of: str = "") -> None:
     while not call_server(f"status?timeout=60{of}")["idle"]:
         pass
-
-
-def _broken(method: str) -> InputError:
-    """Refuse a method that exax's server cannot import, although this process has imported it."""
-    return InputError(
-        f"the method {method} cannot be imported by the exax server, whose log says why",
-        file=find_method(method)[1],
-        hint="correct it and run again; if it can be imported here, start the server again",
-    )
 
 
 def user() -> str:

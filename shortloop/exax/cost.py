@@ -206,11 +206,6 @@ def progress_of(folder: Path) -> JobProgress | None:
         return None
 
 
-def finished_share(folder: Path) -> float | None:
-    progress = progress_of(folder)
-    return None if progress is None else progress.share
-
-
 def runner() -> tuple[int, int] | None:
     """Find the process that loads methods and forks jobs, and when it started, in ticks."""
     with contextlib.suppress(OSError, ValueError):

@@ -16,9 +16,8 @@ from shortloop.keys.closure import SETTING_UP, closure_of
 from shortloop.keys.code import Code
 from shortloop.keys.file_state import file_state, states_of_files
 from shortloop.keys.hashing import hash_file
-from shortloop.keys.installed import installed_now, number_of
 from shortloop.keys.key import Parts
-from shortloop.keys.own_code import PACKAGE, ROOT, is_own
+from shortloop.keys.own_code import PACKAGE, ROOT, installed_now, is_own, number_of
 from shortloop.keys.source import NOTHING, hash_of, keep_sources, normalised_hash, read_source
 from shortloop.project.project import CELLS, project_directory
 from shortloop.store.inputs import is_unchanged, known_content
@@ -43,10 +42,6 @@ class Evidence:
     opened: list[str] = field(default_factory=list)  # files of the project or input, likewise
     imported: list[str] = field(default_factory=list)  # those read while own modules were imported
     libraries: dict[str, str] = field(default_factory=dict)  # as installed; empty if missing
-
-    @property
-    def is_as_keyed(self) -> bool:
-        return not (self.changed or self.unseen or self.opened)
 
     def check(self, method: str) -> None:
         """Refuse a job that loaded code, or data when it was imported, which is not in its key."""
@@ -164,12 +159,11 @@ def _note_opened(evidence: Evidence, notes: Sequence[Note], known: set[str]) -> 
 @cache
 def watchers() -> set[str]:
     """List modules that are loaded to watch any job."""
-    names = [*SETTING_UP, f"{PACKAGE}.exax.patches.watch", f"{PACKAGE}.exax.patches.machine_code"]
-    names += [f"{PACKAGE}.engines.forkserver"]
-    files = {}
-    for name in names:
-        place = ROOT.joinpath(*name.split("."))
-        files[name] = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+    others = ("exax.patches.watch", "exax.patches.machine_code", "engines.forkserver")
+    names = [*SETTING_UP, *(f"{PACKAGE}.{name}" for name in others)]
+    places = [ROOT.joinpath(*name.split(".")) for name in names]
+    paths = [each / "__init__.py" if each.is_dir() else each.with_suffix(".py") for each in places]
+    files = dict(zip(names, paths))
     imported = {each for name, file in files.items() for each in read_source(file, name).names}
     found = {*names, *closure_of(names[0], files[names[0]], imported)[0]}  # at once, as they share most
     keep_sources()

@@ -39,12 +39,16 @@ class Forked:
             _work(work, keep)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
 
-    def poll(self) -> int | None:
+    def poll(self, options: int = os.WNOHANG) -> int | None:
         """Return the exit status, negative for a signal; None while it runs."""
-        return self._wait(os.WNOHANG)
+        if self._status is None:
+            ended, status = os.waitpid(self.pid, options)
+            if ended:
+                self._status = os.waitstatus_to_exitcode(status)
+        return self._status
 
     def wait(self) -> int:
-        while (status := self._wait(0)) is None:
+        while (status := self.poll(0)) is None:
             pass
         return status
 
@@ -80,13 +84,6 @@ class Forked:
         """Send a signal to it, or to its process group, of which it must be the leader."""
         if self.poll() is None:
             (os.killpg if group else os.kill)(self.pid, number)
-
-    def _wait(self, options: int) -> int | None:
-        if self._status is None:
-            ended, status = os.waitpid(self.pid, options)
-            if ended:
-                self._status = os.waitstatus_to_exitcode(status)
-        return self._status
 
 
 def fork_ax(

@@ -26,9 +26,7 @@ from typing import Any, cast
 
 from shortloop.exax.cost import cpu_seconds
 from shortloop.exax.datasets import open_dataset, refuse_other_slices
-from shortloop.exax.libraries import note_libraries_of
 from shortloop.exax.listener import note_units
-from shortloop.exax.patches.loading import forget_modules, loaded_modules
 from shortloop.exax.patches.watch import watch_units
 from shortloop.project.project import project_directory
 from shortloop.stages.failures import Tried, text_of
@@ -39,7 +37,7 @@ from shortloop.stages.stage import Stage
 from shortloop.stages.task import Task, costs_of
 from shortloop.stages.threads import check_single_thread
 from shortloop.store.loaded import here
-from shortloop.store.notes import NOTED, note, take_notes
+from shortloop.store.notes import NOTED, take_notes
 from shortloop.units.facts import facts_here
 from shortloop.units.messages import Failure, JobWork, Printed, UnitsDone
 from shortloop.units.node_cache import INSIDE
@@ -170,11 +168,7 @@ def _join_job(work: JobWork, folder: Path) -> None:
     refuse_other_slices()
     job.WORKDIRS.update({name: str(each) for name, each in here().workdirs.items()})
     take_notes(folder)
-    above = {work["package"].rsplit(".", depth)[0] for depth in range(work["package"].count(".") + 1)}
-    forget_modules(set(loaded_modules()) - {*work["closure"]} - above)
-    note(loaded={name: found for name, found in loaded_modules().items() if name in work["closure"]})
-    note_libraries_of(work["closure"])
-    watch_units()
+    watch_units(work["package"], work["closure"])
     if mirrored is not None:
         enter_sandbox(mirrored)
     os.chdir(project_directory())  # as where exax's jobs import their methods

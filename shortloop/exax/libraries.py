@@ -11,14 +11,13 @@ import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import wraps
 from types import FrameType
 from typing import Any
 
 from shortloop.exax.patches.loading import loaded_modules
-from shortloop.keys.installed import as_installed, required_by
-from shortloop.keys.own_code import PACKAGE
+from shortloop.keys.own_code import PACKAGE, as_installed, required_by
 from shortloop.store.notes import note
 
 HERE = f"{os.uname().nodename}:{sys.prefix}"
@@ -83,7 +82,7 @@ class _Imports:
                     new[name] = self.versions[name]
                     waiting += self._required_by(name)
         if new:
-            note_versions(new)
+            note(versions=new, where=HERE)
 
     def _required_by(self, library: str) -> list[str]:
         """List loaded libraries that a library requires; machine code imports unheard."""
@@ -125,10 +124,6 @@ def note_libraries_of(modules: Iterable[str] | None) -> None:
     imports = _imports()
     if imports is not None:
         imports.begin(modules)
-
-
-def note_versions(libraries: Mapping[str, str]) -> None:
-    note(versions=libraries, where=HERE)
 
 
 def are_as_loaded() -> bool:

@@ -49,8 +49,8 @@ def parts_of_output(folder: Path) -> list[Path]:
     return [folder / LOGS / name for name in names]
 
 
-class LiveOutput:
-    """Shows the output of running jobs; a context manager, with one thread for all jobs."""
+class LiveOutput(contextlib.AbstractContextManager["LiveOutput"]):
+    """Shows the output of running jobs, with one thread for all jobs."""
 
     def __init__(self, show: Callable[[str], None], verbose: bool = False, most: int | None = LINES) -> None:
         # What takes each line, from any thread; and lines that are shown in a second, or all.
@@ -60,9 +60,6 @@ class LiveOutput:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._since, self._shown = 0.0, 0  # of the second that passes
-
-    def __enter__(self) -> LiveOutput:
-        return self
 
     def __exit__(self, kind: object, *error: object) -> None:
         self._stop.set()

@@ -19,16 +19,15 @@ from shortloop.base.errors import InputError
 from shortloop.base.plain import Plain
 from shortloop.exax.datasets import open_dataset
 from shortloop.exax.evidence import evidence_of
-from shortloop.exax.libraries import note_versions
+from shortloop.exax.libraries import HERE
 from shortloop.exax.listener import BEGUN, note_units
 from shortloop.exax.patches.preload import client
 from shortloop.exax.unit_processes import (
     code_digest,
     computed_in_processes,
     folders_of,
-    jobs_above,
     names_of,
-    states_of_jobs,
+    states_above,
     threads_lost_by_fork,
     work_of_job,
 )
@@ -49,7 +48,7 @@ from shortloop.stages.task import BEFORE, MANY, REQUIRED, Task, costs_of, fields
 from shortloop.stages.threads import Pool, check_single_thread, distinct
 from shortloop.store.inputs import check_located
 from shortloop.store.loaded import here
-from shortloop.store.notes import in_job_process
+from shortloop.store.notes import in_job_process, note
 from shortloop.units.checkpoints import Checkpoint, take_good_units
 from shortloop.units.messages import SLICES, EngineNote, engine_of_run
 from shortloop.units.process_ends import CurrentUnits
@@ -142,7 +141,7 @@ class _Work:
     def _begin(self) -> None:
         self.stage = stage = open_stage(self.task)
         if _has_units(type(stage)):
-            code = digest([code_digest(self.code), states_of_jobs(jobs_above(self.task))])
+            code = digest([code_digest(self.code), states_above(self.task)])
             costs = costs_of(stage)
             self.known = None if isinstance(stage, CollectingStage) else digest_of_units(stage, costs)
             self.units = Checkpoint(costs, code, self._trusted, self.known)
@@ -165,9 +164,10 @@ class _Work:
         """True if an interrupted job loaded the code and read the files that this one would."""
         parts = Parts(self.method, self.code.code, self.code.versions, {}, {})
         evidence = evidence_of(job, parts, self.code)
-        if evidence.is_as_keyed:  # what it loaded has made what is taken over
-            note_versions(evidence.libraries)
-        return evidence.is_as_keyed
+        if evidence.changed or evidence.unseen or evidence.opened:
+            return False
+        note(versions=evidence.libraries, where=HERE)  # what it loaded has made what is taken over
+        return True
 
     def _or_refuse(self, step: Callable[[], Any]) -> Any:
         try:

@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 from shortloop.base.errors import InputError
@@ -31,7 +30,7 @@ from shortloop.store.crash_repair import repair_lists
 LOOK_EVERY = 0.005  # s
 
 
-class Server:
+class Server(contextlib.AbstractContextManager["Server"]):
     """The exax server that a run uses: one started for it, or, if None, one that ran before."""
 
     def __init__(self, started: Forked | None) -> None:
@@ -48,7 +47,7 @@ class Server:
             time.sleep(LOOK_EVERY)
         self._answers = True
 
-    def end(self) -> None:
+    def __exit__(self, *error: object) -> None:
         """End the server with its children, which are in its session, if it was started for this run."""
         if self._started is None:
             return
@@ -66,17 +65,12 @@ class Server:
         self._started.wait()
 
 
-@contextlib.contextmanager
-def running_server() -> Iterator[Server]:
+def running_server() -> Server:
     """Give the exax server that answers, else one that is started for the only run, and ended with it."""
     # A plain kill would leave the server behind; as an exception it passes through here.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     refuse_unknown_version()
-    server = Server(None if answers() else _start())
-    try:
-        yield server
-    finally:
-        server.end()
+    return Server(None if answers() else _start())
 
 
 def _start() -> Forked:

@@ -15,8 +15,9 @@ from shortloop.exax.patches import patch
 from shortloop.keys.own_code import PACKAGE, ROOT
 
 WHOLE = "SHORTLOOP_TRACEBACK"  # environment variable: tracebacks are whole if it is ``full``
-FRAME = re.compile(r'^( *)File "(.+)", line \d+(?:, in .+)?$')
-TITLE = "Traceback (most recent call last):"
+_PLACE = r'^( *)File "(.+)", line \d+(?:, in .+)?$'
+FRAME = re.compile(rf"{_PLACE}\n?(?:(?!{_PLACE})\1 .*\n?)*", re.MULTILINE)  # with the lines indented below
+TITLE_ALONE = re.compile(rf"^ *Traceback \(most recent call last\): *\n?+(?!{_PLACE})", re.MULTILINE)
 MACHINERY = re.compile(
     "|".join(
         (
@@ -33,25 +34,8 @@ def of_user(text: str) -> str:
     """Remove frames of this package, exax and the like from the tracebacks in a text."""
     if os.environ.get(WHOLE) == "full":
         return text
-    kept: list[str] = []
-    has_frame = False
-    left_out = -1  # indent of a frame that is left out
-    for line in text.splitlines(keepends=True):
-        frame = FRAME.match(line.rstrip("\n"))
-        indent = len(line) - len(line.lstrip(" "))
-        if frame is not None:
-            is_machinery = MACHINERY.match(frame[2]) is not None
-            left_out = indent if is_machinery else -1
-            has_frame |= not is_machinery
-        elif indent <= left_out:
-            left_out = -1
-        if left_out < 0:
-            kept.append(line)
-    if not has_frame:
-        return text
-    # Titles of which no frame is left are left out as well.
-    pairs = zip(kept, [*kept[1:], ""])
-    return "".join(line for line, after in pairs if line.strip() != TITLE or FRAME.match(after.rstrip("\n")))
+    kept = FRAME.sub(lambda frame: "" if MACHINERY.match(frame[2]) else frame[0], text)
+    return TITLE_ALONE.sub("", kept) if FRAME.search(kept) else text
 
 
 def user_traceback(error: BaseException) -> str:
@@ -65,13 +49,7 @@ def keep_causes() -> None:
 
     @patch(launch, "fmt_tb")
     def with_causes(original: Callable[[int], str], skip: int) -> str:
-        text, error = original(skip), sys.exc_info()[1]
+        error = sys.exc_info()[1]
         assert error is not None
-        if error.__cause__ is not None:
-            between, cause = "was the direct cause of the following exception", error.__cause__
-        elif error.__context__ is not None and not error.__suppress_context__:
-            between, cause = "was being handled when another exception occurred", error.__context__
-        else:
-            return text
-        causes = "".join(traceback.format_exception(cause))
-        return f"{causes}\nThe above exception {between}:\n\n{text}"
+        whole, own = ("".join(traceback.format_exception(error, chain=each)) for each in (True, False))
+        return whole.removesuffix(own) + original(skip)

@@ -10,6 +10,7 @@ import contextlib
 import itertools
 import os
 import pickle
+import re
 import secrets
 import signal
 import socket
@@ -18,7 +19,7 @@ import threading
 import time
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from multiprocessing.connection import Connection, wait
 from operator import itemgetter
 from pathlib import Path
@@ -30,11 +31,10 @@ from shortloop.exax.patches.preload import imports_of, load_client
 from shortloop.keys.code import Code
 from shortloop.keys.file_state import states_of_files
 from shortloop.keys.hashing import digest
-from shortloop.keys.installed import environment
 from shortloop.keys.methods import module_of
-from shortloop.keys.own_code import is_own
+from shortloop.keys.own_code import environment, is_own
 from shortloop.project.project import FINISHED, job_directory, project_directory
-from shortloop.stages.task import Folders, Task
+from shortloop.stages.task import Task
 from shortloop.units.facts import surroundings_here
 from shortloop.units.messages import JobWork, UnitsDone
 from shortloop.units.process_ends import forked, how_ended
@@ -46,7 +46,8 @@ TRIES, MOMENT = 20, 0.001  # s in which a thread that runs may come to wait
 # Allocators and Arrow start their threads anew in a fork; that of Polars deletes what it has put on disk.
 RESTARTED = ("jemalloc_bg_thd", "libarrow", "polars-ooc")
 # Of Python and the system: they do not tell whose thread it is.
-COMMON = ("ld-linux", "libc.", "libc-", "libgcc", "libpthread", "libpython", "libstdc++", "python", "[")
+COMMON = re.compile(r"ld-linux|libc[.-]|libgcc|libpthread|libpython|libstdc\+\+|python|\[")
+MAPPED = re.compile(r"^(\w+)-(\w+) ..x. \S+ \S+ \S+ +(?:.*/)?(.+)$", re.MULTILINE)  # code, and its file
 
 _asked: Any = None  # in a job: the connection to the process that has forked it
 _numbers = itertools.count()
@@ -58,12 +59,9 @@ def code_digest(code: Code) -> str:
     return digest([code.code, files])
 
 
-def jobs_above(task: Task) -> list[Folders]:
-    return [*task.jobs.values(), task.before, *task.datasets.values()]
-
-
-def states_of_jobs(jobs: Iterable[Folders]) -> list[Plain]:
+def states_above(task: Task) -> list[Plain]:
     """Return states that tell jobs from later ones with their ids, if somebody deletes their folders."""
+    jobs = [*task.jobs.values(), task.before, *task.datasets.values()]
     names = [name for each in jobs for name in (each if isinstance(each, list) else [each]) if name]
     folders = [name if os.path.isabs(name) else str(job_directory(name.partition("/")[0])) for name in names]
     return [[*state] for state in states_of_files([f"{folder}/{FINISHED}" for folder in folders])]
@@ -80,7 +78,7 @@ def work_of_job(task: Task, method: Path, code: Code, modules: list[str], slices
         "imports": imports_of(task.name, modules),
         "closure": sorted(code.modules),
         "code": code_digest(code),
-        "above": states_of_jobs(jobs_above(task)),
+        "above": states_above(task),
         "package": module_of(method).rpartition(".")[0],
         "task": {name: each for name, each in vars(task).items() if name not in ("where", "open_dataset")},
     }
@@ -215,13 +213,9 @@ def threads_lost_by_fork() -> list[str]:
 
 def _code_of_libraries() -> list[tuple[int, int, str]]:
     """List where code lies in memory, and whose it is."""
-    ranges = []
-    for line in Path("/proc/self/maps").read_text(errors="replace").splitlines():
-        place, rights, _, _, _, *path = line.split(maxsplit=5)
-        if "x" in rights and path and not (name := os.path.basename(path[0])).startswith(COMMON):
-            first, end = (int(each, 16) for each in place.split("-"))
-            ranges.append((first, end, name))
-    return sorted(ranges)
+    lines = MAPPED.findall(Path("/proc/self/maps").read_text(errors="replace"))
+    code = ((int(first, 16), int(end, 16), name) for first, end, name in lines)
+    return sorted(each for each in code if not COMMON.match(each[-1]))
 
 
 def _owner(task: int, code: list[tuple[int, int, str]]) -> str:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from shortloop import _PUBLIC
 from shortloop.base.errors import InputError
-from shortloop.keys.file_state import State, file_state, once_per_moment, states_of_files
+from shortloop.keys.file_state import file_state, once_per_moment
 from shortloop.keys.methods import module_of
 from shortloop.keys.own_code import PACKAGE, ROOT, is_own, whole_package
 from shortloop.keys.source import read_source
@@ -36,7 +36,7 @@ Step = tuple[Modules | None, list[str]]
 
 
 class _Folder(NamedTuple):
-    state: list[State]  # empty if it may change and look the same
+    state: list[int]  # empty if it may change and look the same
     names: dict[str, str]  # kinds of the entries
     asked: set[str]  # modules looked for there
 
@@ -185,16 +185,15 @@ def _names_in(folder: str, asked: str) -> Mapping[str, str]:
 
 def _listed(folder: str, asked: set[str]) -> _Folder:
     state, names = _state_of(folder), dict[str, str]()  # before it is read, so that a change meanwhile shows
-    with suppress(OSError):  # it is missing or unreadable
-        state = state if file_state(folder)[1] else []
-        with os.scandir(folder) as entries:
-            names = {each.name: _kind_of(each) for each in entries}
+    with suppress(OSError), os.scandir(folder) as entries:  # else it is missing or unreadable
+        names = {each.name: _kind_of(each) for each in entries}
     return _Folder(state, names, asked)
 
 
-def _state_of(folder: str) -> list[State]:
+def _state_of(folder: str) -> list[int]:
     with suppress(OSError):
-        return states_of_files([folder])
+        state, settled = file_state(folder)
+        return state if settled else []
     return []
 
 

@@ -26,16 +26,15 @@ from shortloop.base.errors import InputError
 from shortloop.keys.closure import closure, closure_of, refresh_closures
 from shortloop.keys.file_state import (
     State,
+    is_settled,
     once_per_moment,
-    state_at_moment,
     states_at_moment,
     states_of_files,
     unless_changed,
 )
 from shortloop.keys.hashing import digest, hash_file
-from shortloop.keys.installed import environment, startup_lines, version_of
 from shortloop.keys.methods import module_of
-from shortloop.keys.own_code import PACKAGE, ROOT, is_own
+from shortloop.keys.own_code import PACKAGE, ROOT, environment, is_own, startup_lines, version_of
 from shortloop.keys.source import NOTHING, hash_of, keep_sources, read_source
 from shortloop.project.project import cache_directory, runs_jobs, write_atomically
 
@@ -156,14 +155,14 @@ def _look(method: Path, more: tuple[str, ...]) -> _Known:
     modules, names = closure(method, more)
     if is_own(str(method)):
         modules[module_of(method)] = method
-    libraries = {name: found.text for name in sorted(names) if (found := version_of(name)) is not None}
+    libraries = {name: found for name in sorted(names) if (found := version_of(name)) is not None}
     versions = {"python": python_here()}
     stage = not MADE_OF_STAGE.isdisjoint(read_source(method, module_of(method)).names)
     if (not stage or _takes_datasets(modules)) and (exax := version_of("accelerator")) is not None:
-        versions["accelerator"] = exax.text  # it is given what exax reads
+        versions["accelerator"] = exax  # it is given what exax reads
     files = [*map(str, modules.values()), *(folder for folder, _ in environment())]
     states = states_at_moment(files)  # before they are read, so that an edit meanwhile shows
-    settled = all(state_at_moment(file)[1] for file in files)
+    settled = bool(states) and all(map(is_settled, states))
     sources = {name: read_source(modules[name], name) for name in sorted(modules)}
     sources = {name: source for name, source in sources.items() if source.text != NOTHING}
     code = Code({name: each.hash for name, each in sources.items()}, versions, libraries, modules, [], [])

@@ -67,11 +67,6 @@ def unless_changed(cache: dict[Path, tuple[list[int], T]], file: Path, compute: 
     return known[1]
 
 
-def state_at_moment(file: str) -> tuple[list[int], bool]:
-    """Like `file_state`, cached within one moment: a file is read after that."""
-    return once_per_moment((file_state, file), lambda: file_state(file))
-
-
 def states_at_moment(files: Sequence[str]) -> list[State]:
     """Like `states_of_files`, cached within one moment."""
     seen = _moment.get()
@@ -88,6 +83,11 @@ def file_state(file: Path | str) -> tuple[list[int], bool]:
     found = os.stat(file)
     state = [found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns]
     return state, now - found.st_ctime_ns > SETTLED_NS
+
+
+def is_settled(state: State) -> bool:
+    """True if any later change of a file will show in its state."""
+    return time.time_ns() - state[CHANGED] > SETTLED_NS
 
 
 def states_of_files(files: Sequence[str]) -> list[State]:

@@ -16,13 +16,13 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from importlib.util import decode_source
+from importlib.util import decode_source, resolve_name
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from blake3 import blake3
 
-from shortloop.keys.file_state import file_state, once_per_moment, state_at_moment
+from shortloop.keys.file_state import file_state, once_per_moment
 from shortloop.keys.own_code import PACKAGE, ROOT
 from shortloop.project.project import cache_directory, keep
 from shortloop.stages.needs import NOT_IN_KEY
@@ -33,7 +33,7 @@ READS_TEXT = re.compile(rb"\b(__doc__|getdoc|getcomments|getsource|getsourceline
 _DECORATED = ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef
 _TELLING = ast.Import, ast.ImportFrom, ast.Call, ast.Name, *_DECORATED
 _HOLDERS = ast.Module, *_DECORATED
-_STATEMENTS = {"body", "orelse", "finalbody", "handlers", "cases"}
+IMPORTING = "import_module", "__import__"
 
 
 class Source(NamedTuple):
@@ -50,7 +50,7 @@ class Source(NamedTuple):
 
 
 # Parsing a hundred files costs a second, so sources are cached, also on disk.
-_memory: dict[str, list[Any]] = {}  # path -> state, source; only of files in whose state any change shows
+_memory: dict[str, tuple[list[int], Source]] = {}  # by path, with the state, in which any change shows
 _text_hashes: dict[str, str] = {}  # hash of a file's bytes -> hash of its normalised text
 _changed = False
 
@@ -65,20 +65,17 @@ def _read_now(file: Path, path: str, module: str) -> Source:
     global _changed
     if not _memory:
         _load_kept()
-    state, settled = state_at_moment(path)
+    state, settled = file_state(path)
     known = _memory.get(path)
     if known is None or known[0] != state:
         data = file.read_bytes()
         source = _parsed(data, file, module)
-        known = [state, source]
+        known = state, source
         if settled:
             _memory[path] = known
         _text_hashes[blake3(data).hexdigest()] = source.hash
         _changed = True
-    if not isinstance(known[1], Source):
-        known[1] = Source(*known[1])
-    found: Source = known[1]
-    return found
+    return known[1]
 
 
 def normalised_hash(content: str) -> str | None:
@@ -94,8 +91,11 @@ def hash_of(text: str) -> str:
 
 def normalised(tree: ast.Module) -> str:
     """Source without comments, docstrings and formatting."""
-    leave_out_settings(tree)
-    _strip(tree)
+    nodes = [*ast.walk(tree)]
+    _leave_out_settings(nodes)
+    for node in nodes:  # remove strings that stand alone; parsing has dropped comments and formatting
+        if isinstance(node, _HOLDERS):
+            node.body = [each for each in node.body if not _is_string(each)] or [ast.Pass()]
     return ast.unparse(tree)
 
 
@@ -115,11 +115,12 @@ def _load_kept() -> None:
     _text_hashes.update(said)
 
 
-def _load() -> tuple[dict[str, list[Any]], dict[str, str]]:
+def _load() -> tuple[dict[str, tuple[list[int], Source]], dict[str, str]]:
     with suppress(OSError, ValueError, KeyError, TypeError):
         loaded = json.loads((cache_directory("code") / "parsed.json").read_text(encoding="utf-8"))
         if loaded["parser"] == _parser():
-            return dict(loaded["files"]), dict(loaded["said"])
+            files = {path: (state, Source(*source)) for path, (state, source) in loaded["files"].items()}
+            return files, dict(loaded["said"])
     return {}, {}
 
 
@@ -133,11 +134,11 @@ def _parsed(data: bytes, file: Path, module: str) -> Source:
         text = f"compiled = {blake3(data).hexdigest()!r}"
         return Source(text, [], [], [], hash_of(text))
     tree = ast.parse(data, filename=str(file))
-    is_package = file.name == "__init__.py"
+    package = module if file.name == "__init__.py" else module.rpartition(".")[0]
     nodes = [*_nodes(tree)]
-    run = {*_imports((node for node, is_run in nodes if is_run), module, is_package)}
+    run = {*_imports((node for node, is_run in nodes if is_run), package)}
     run |= {*_decorators([node for node, _ in nodes])}
-    for_types = {*_imports((node for node, is_run in nodes if not is_run), module, is_package)} - run
+    for_types = {*_imports((node for node, is_run in nodes if not is_run), package)} - run
     public = _public(tree, (node for node, _ in nodes))
     # What a module reads of its own text may be in its results.
     reads_text = READS_TEXT.search(data) is not None and not str(file).startswith(f"{ROOT}/{PACKAGE}/")
@@ -151,7 +152,7 @@ def _nodes(tree: ast.AST) -> Iterator[tuple[ast.AST, bool]]:
     for node, is_run in waiting:  # to which more are added
         if isinstance(node, _TELLING):
             yield node, is_run
-        is_for_types = _is_for_types(node)
+        is_for_types = isinstance(node, ast.If) and _last_name(node.test) == "TYPE_CHECKING"
         for field in node._fields:
             value = getattr(node, field, None)
             here = is_run and (not is_for_types or field == "orelse")
@@ -161,24 +162,32 @@ def _nodes(tree: ast.AST) -> Iterator[tuple[ast.AST, bool]]:
                 waiting.append((value, here))
 
 
-def _is_for_types(node: ast.AST) -> bool:
-    test = node.test if isinstance(node, ast.If) else None
-    return "TYPE_CHECKING" in (getattr(test, "id", ""), getattr(test, "attr", ""))
+def _last_name(node: ast.expr) -> str:
+    return str(getattr(node, "id", getattr(node, "attr", "")))
 
 
-def _imports(nodes: Iterable[ast.AST], module: str, is_package: bool) -> Iterator[str]:
+def _imports(nodes: Iterable[ast.AST], package: str) -> Iterator[str]:
     for node in nodes:
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = _absolute(node.level, node.module or "", module, is_package)
-            # `from a.b import c` may import the module a.b.c
-            yield from (f"{base}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Call) and _called(node) in ("import_module", "__import__") and node.args:
-            name = node.args[0]
-            if isinstance(name, ast.Constant) and isinstance(name.value, str):
-                level = len(name.value) - len(name.value.lstrip("."))
-                yield _absolute(level, name.value.lstrip("."), module, is_package)
+        with suppress(ImportError):  # beyond the outermost package, where Python refuses it as well
+            if isinstance(node, ast.Import):
+                yield from (alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                base = resolve_name("." * node.level + (node.module or ""), package)
+                # `from a.b import c` may import the module a.b.c
+                yield from (f"{base}.{alias.name}" for alias in node.names)
+            elif isinstance(node, ast.Call) and _last_name(node.func) in IMPORTING and node.args:
+                name = node.args[0]
+                if isinstance(name, ast.Constant) and isinstance(name.value, str):
+                    yield resolve_name(name.value, package)
+
+
+def imports_at_top(file: Path) -> set[str]:
+    """Return what a file imports outside of functions, by absolute names."""
+    nodes: list[ast.AST] = [ast.parse(file.read_bytes())] if file.suffix == ".py" else []
+    for node in nodes:  # to which more are added
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            nodes += ast.iter_child_nodes(node)
+    return {*_imports(nodes, "")}
 
 
 def _decorators(nodes: Sequence[ast.AST]) -> Iterator[str]:
@@ -189,48 +198,18 @@ def _decorators(nodes: Sequence[ast.AST]) -> Iterator[str]:
     yield from filter(None, names)
 
 
-def _absolute(level: int, name: str, module: str, is_package: bool) -> str:
-    if not level:
-        return name
-    parts = module.split(".")
-    above = parts[: len(parts) - level + is_package]
-    return ".".join([*above, name] if name else above)
-
-
-def _called(node: ast.Call) -> str:
-    function = node.func
-    return function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
-
-
 def _public(tree: ast.Module, nodes: Iterable[ast.AST]) -> list[str] | None:
     """Names in `__all__`."""
-    listed: list[str] = []
-    for node in nodes:
-        if not (isinstance(node, ast.Name) and node.id == "__all__"):
-            continue
-        if isinstance(node.ctx, ast.Load):  # put together on the way, e.g. by `__all__.append`
-            return None
-        values: list[Any] = [
-            each
-            for each in tree.body
-            if any(node is target for target in getattr(each, "targets", [getattr(each, "target", None)]))
-        ]
-        try:
-            listed += [str(each) for each in ast.literal_eval(values[0].value)]
-        except (ValueError, TypeError, IndexError):
-            return None
-    return listed
-
-
-def _strip(node: ast.AST) -> None:
-    """Remove docstrings and other strings that stand alone; parsing drops comments and formatting."""
-    for field in _STATEMENTS & {*node._fields}:
-        below = getattr(node, field)
-        if isinstance(below, list):  # else that of an expression
-            for each in below:
-                _strip(each)
-    if isinstance(node, _HOLDERS):
-        node.body = [each for each in node.body if not _is_string(each)] or [ast.Pass()]
+    named = {node for node in nodes if isinstance(node, ast.Name) and node.id == "__all__"}
+    assigned: list[Any] = [
+        each for each in tree.body if named & {*getattr(each, "targets", [getattr(each, "target", None)])}
+    ]
+    if len(assigned) < len(named):  # put together on the way, e.g. by `__all__.append`
+        return None
+    try:
+        return [str(name) for each in assigned for name in ast.literal_eval(each.value)]
+    except (AttributeError, ValueError, TypeError):
+        return None
 
 
 def _is_string(node: ast.stmt) -> bool:
@@ -246,10 +225,9 @@ BY_NAME = {"vars", "locals", "dir", "eval", "exec", "globals"}
 LITERAL = ast.Constant, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop
 
 
-def leave_out_settings(tree: ast.Module) -> None:
-    """Remove settings that no result depends on from a syntax tree."""
-    nodes = [*ast.walk(tree)]
-    if not any(_is_setting(node) for node in nodes):
+def _leave_out_settings(nodes: list[ast.AST]) -> None:
+    """Remove settings that no result depends on from the nodes of a module."""
+    if not any(getattr(node, "id", getattr(node, "arg", None)) in NOT_IN_KEY for node in nodes):
         return
     counts = Counter(_bound(nodes))
     if "*" in counts:  # which may bind any name
@@ -261,12 +239,6 @@ def leave_out_settings(tree: ast.Module) -> None:
             node.body = [each for each in node.body if not _is_unread(each, node)]
         if isinstance(node, ast.FunctionDef):
             node.decorator_list = [_without(each, full) for each in node.decorator_list]
-
-
-def _is_setting(node: ast.AST) -> bool:
-    return (isinstance(node, ast.Name) and node.id in NOT_IN_KEY) or (
-        isinstance(node, ast.keyword) and node.arg in NOT_IN_KEY
-    )
 
 
 def _bound(nodes: list[ast.AST]) -> Iterator[str]:

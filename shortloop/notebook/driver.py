@@ -23,7 +23,7 @@ from pathlib import Path
 
 from shortloop.base.errors import InputError
 from shortloop.base.text import one_line, printable
-from shortloop.engines.running import running_engine
+from shortloop.engines.running import RunningEngine
 from shortloop.exax import client
 from shortloop.exax.client import Exax
 from shortloop.exax.forked import Forked
@@ -194,7 +194,7 @@ def _build(request: Request) -> Built:
         lookup, plan = _Cell(store, request), Planner(_Cell(store, request))
         _ask(plan, store, request)
         with (
-            running_engine(engine_settings(None), slices_now()) as engine,
+            RunningEngine(engine_settings(None), slices_now()) as engine,
             Progress(plan.jobs, store.index.seconds()) as progress,
             LiveOutput(progress.say, VERBOSE in os.environ) as output,
             Executor(lookup, _exax(folder, request.stage), progress, engine=engine, output=output) as run,

@@ -103,17 +103,13 @@ def _only_runs_pipelines(main: Callable[..., object]) -> bool:
     """True if main can be called twice: it comes from this package, or only passes exax's ``urd`` to it."""
     if main.__module__ == MADE_HERE:
         return True
-    tree = ast.parse(inspect.getsource(main)).body[0]
-    if not (isinstance(tree, ast.FunctionDef) and len(tree.args.args) == len(tree.body) == 1):
-        return False
-    (said,) = tree.body
-    called = said.value if isinstance(said, ast.Return) else None
-    if not (isinstance(called, ast.Call) and isinstance(called.func, ast.Name)):
-        return False
-    given = [*called.args, *(each.value for each in called.keywords)]
-    function = inspect.unwrap(main).__globals__.get(called.func.id)
-    is_ours = getattr(function, "__module__", "").startswith(f"{PACKAGE}.")
-    return is_ours and all(isinstance(each, ast.Name | ast.Constant) for each in given)
+    match ast.parse(inspect.getsource(main)).body[0]:
+        case ast.FunctionDef(args=ast.arguments(args=[_]), body=[ast.Return(value=ast.Call() as called)]):
+            function = inspect.unwrap(main).__globals__.get(getattr(called.func, "id", ""))
+            is_ours = getattr(function, "__module__", "").startswith(f"{PACKAGE}.")
+            given = [*called.args, *(each.value for each in called.keywords)]
+            return is_ours and all(isinstance(each, ast.Name | ast.Constant) for each in given)
+    return False
 
 
 def dry_run(script: str, reads: bool = False) -> DryRun:

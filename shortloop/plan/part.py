@@ -66,9 +66,8 @@ def choose(selection: Selection, plan: Planner, index: Index) -> Part:
     return Part(selection, tuple(jobs), frozenset(chosen), frozenset(forced), plan.waits_for is not None)
 
 
-def require_inputs(selection: Selection, above: Iterable[Built]) -> None:
+def require_inputs(selection: Selection, above: Sequence[Built]) -> None:
     """Refuse to build jobs alone if an input is missing, or was rejected."""
-    above = list(above)
     for job in above:
         if job.rejected:
             raise InputError(str(open_any(job.path).problem))

@@ -42,15 +42,12 @@ class Planner(Run):
     def of(cls, pipeline: Pipeline, store: Store, name: str, reads: bool = False) -> Planner:
         """Plan a pipeline that is run under a name."""
         plan = cls(Lookup(store, name), reads)
-        plan.follow(pipeline)
-        return plan
-
-    def follow(self, pipeline: Pipeline) -> None:
         try:
             with at_one_moment():
-                self.last = follow(pipeline, self)
+                plan.last = follow(pipeline, plan)
         except NotThereYet as error:
-            self.waits_for = error.job
+            plan.waits_for = error.job
+        return plan
 
     def ask(self, stage: str, partition: str | None, call: Call) -> Built:
         """Look up a job, and note what would be done."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from shortloop.base.errors import InputError
 from shortloop.base.plain import Plain
@@ -24,10 +24,7 @@ from shortloop.stages.task import REQUIRED, hints_of
 from shortloop.store.index import Place
 from shortloop.store.loaded import open_any
 
-if TYPE_CHECKING:
-    from shortloop.exax.client import JobIds
-
-
+JobIds = str | list[str]  # of a job or dataset, or of each of some
 MODULES = "modules"  # option that the frame adds for modules not named in code
 
 
@@ -294,7 +291,5 @@ def _files(value: object) -> Iterator[File]:
         each = waiting.pop()
         if isinstance(each, File):
             yield each
-        elif isinstance(each, dict | list | tuple):
-            waiting += reversed(each.values() if isinstance(each, dict) else each)
-        elif type(each) not in PLAIN and isinstance(each, Mapping):
-            waiting += reversed(list(each.values()))
+        elif type(each) not in PLAIN and isinstance(each, list | tuple | Mapping):
+            waiting += reversed([*(each.values() if isinstance(each, Mapping) else each)])

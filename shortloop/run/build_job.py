@@ -15,7 +15,7 @@ from pathlib import Path
 from shortloop.base.plain import Plain
 from shortloop.base.text import one_line
 from shortloop.exax import client
-from shortloop.exax.client import JobIds, Urd
+from shortloop.exax.client import Urd
 from shortloop.exax.cost import Meter
 from shortloop.exax.evidence import Evidence, evidence_of, given_files
 from shortloop.keys.code import EXTRA_CODE, Code, code_state, declares_code, extra_code
@@ -24,7 +24,7 @@ from shortloop.keys.key import Parts
 from shortloop.keys.methods import find_method
 from shortloop.plan.part import ASKED
 from shortloop.plan.planner import Lookup
-from shortloop.plan.request import Request
+from shortloop.plan.request import JobIds, Request
 from shortloop.project.project import DELETED, FINISHED, SET_ASIDE, write_atomically
 from shortloop.stages.records import EARLIER, FAILED_UNITS, RETRIED
 from shortloop.stages.results import Setup
@@ -104,18 +104,15 @@ def make(
 
     def build(force: bool) -> tuple[Path, bool]:
         began = time.time()
+        request: client.Request = {
+            "options": order.options,
+            "jobs": order.jobs,
+            "datasets": order.wanted.dataset_ids(),
+            "caption": order.wanted.caption,
+            "force_build": force,
+        }
         with meter.measure():
-            folder = client.build(
-                urd,
-                order.wanted.stage,
-                options=order.options,
-                jobs=order.jobs,
-                datasets=order.wanted.dataset_ids(),
-                caption=order.wanted.caption,
-                force=force,
-                number=number,
-                reload=reload,
-            )
+            folder = client.build(urd, order.wanted.stage, request, number, reload)
         (folder / PROGRESS).unlink(missing_ok=True)
         # A server that was running when a job was set aside or deleted still thinks that it has it.
         return folder, (folder / FINISHED).is_file() and _post(folder)["starttime"] >= began
@@ -173,10 +170,11 @@ def _take_over(store: Store, order: Order, folder: Path) -> StoredJob | None:
     if manifest is not None:
         is_this = manifest.key == order.key and manifest.parts.is_installed
         return store.note(folder, manifest) if is_this else None
+    uptime = time.clock_gettime(time.CLOCK_BOOTTIME)
     if (
         (folder / MANIFEST).exists()
         or not (folder / FINISHED).is_file()
-        or not client.made_since_boot(folder)
+        or time.time() - _post(folder)["starttime"] > uptime  # a power cut may have truncated its files
         or is_outdated(folder)
         or order.wanted.paths  # nobody knows what was in these files when it ran
     ):

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from accelerator.error import JobError
+
 from shortloop.base.errors import InputError, JobFailed
 from shortloop.base.text import counted, one_line, short_list
-from shortloop.engines.running import RunningEngine, running_engine
+from shortloop.engines.running import RunningEngine
 from shortloop.exax.client import Exax, Urd
 from shortloop.exax.cost import Meter, limited
 from shortloop.exax.listener import slices_now
@@ -45,7 +48,7 @@ WORTH_A_SHARE = 1.0  # s
 LISTED, NAMED = 12, 6  # jobs and files in a message
 
 
-class Executor(Run):
+class Executor(Run, AbstractContextManager["Executor"]):
     """Builds the jobs of a pipeline: those that it asks for, and meanwhile others of its plan."""
 
     def __init__(
@@ -80,9 +83,6 @@ class Executor(Run):
         self.scheduler = Scheduler(*jobs, self._turn, self._machine, self._schedule, self._exax)
         if self._exax:
             self._exax.released, self._exax.is_followed = self._turn.released, self.scheduler.expects
-
-    def __enter__(self) -> Executor:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.scheduler.abort()
@@ -192,8 +192,6 @@ class Executor(Run):
 
     def _tried(self, job: Job, order: Order) -> tuple[StoredJob, bool] | str:
         """Build a job, again if it fails; of a stage with units, these are tried again instead."""
-        from accelerator.error import JobError
-
         declared, what = Needs() if job.needs.has_units else job.needs.declared, job.wanted.caption
         for attempt in range(declared.retries + 1):
             order, is_failed = replace(order, attempts=attempt + 1), True
@@ -295,13 +293,11 @@ def execute(
     engine: EngineSettings,
 ) -> tuple[Executor, Built]:
     """Build the missing jobs of a part of a pipeline; return the run and the last job."""
-    from accelerator.error import JobError
-
     name = plan.name
     lookup, history = Lookup(store, name), store.index.seconds()
     schedule = Schedule(plan, lambda: Planner.of(pipeline, store, name), part, history)
     with (
-        running_engine(engine, slices_now()) as running,
+        RunningEngine(engine, slices_now()) as running,
         Progress(part.plan, history) as progress,
         LiveOutput(progress.say, VERBOSE in os.environ) as output,
         Executor(lookup, urd, progress, part, running, schedule, _machine(running), output) as run,
@@ -338,8 +334,9 @@ def _machine(engine: RunningEngine) -> Machine:
 
 def _go_on(run: Executor, error: BaseException) -> None:
     """Build the jobs that need no failed one, and report the failed jobs and those left."""
-    scheduler = run.scheduler
-    if not scheduler.can_go_on:
+    scheduler, alone = run.scheduler, (JobError, JobFailed)  # such a job says nothing of others
+    failures = scheduler.failures()
+    if not failures or any(job.error is not None and not isinstance(job.error, alone) for job in failures):
         return
     if scheduler.keeps_going:
         scheduler.drain()

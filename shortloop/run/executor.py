@@ -6,7 +6,7 @@ import contextlib
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 import shortloop.run.progress  # noqa: F401  which keeps the terminal before exax puts another one in its place
@@ -125,25 +125,19 @@ def _reused(plan: Planner, store: Store, record: Recorder) -> Built | None:
 
 def earlier_notes(jobs: Iterable[Built]) -> list[str]:
     """Count notes of reused jobs in a line, and name the command that shows them."""
-    counts = _counts([job for job in jobs if not job.fresh])
-    noted = [job for job, count in counts.items() if count]
+    reused = {f"{job.job} {job.content}": job for job in jobs if not job.fresh}
+    file = cache_directory("notes") / "counts.json"  # because reading hundreds of records takes long
+    try:
+        known = json.loads(file.read_text(encoding="ascii"))
+        counts = {name: int(known[name]) for name in reused}
+    except (OSError, ValueError, KeyError, TypeError):
+        counts = {name: len(job.notes()) for name, job in reused.items()}
+        keep(file, json.dumps(counts))
+    noted = [reused[name].job for name, count in counts.items() if count]
     if not noted:
         return []
     more = f", and {len(noted) - 1} jobs more" if len(noted) > 1 else ""
     return [f"{counted(sum(counts.values()), 'note')} of earlier runs: shortloop show {noted[0]}{more}"]
-
-
-def _counts(jobs: Sequence[Built]) -> dict[str, int]:
-    """Count the notes of each job; cached, because reading hundreds of records takes long."""
-    file = cache_directory("notes") / "counts.json"
-    names = [f"{job.job} {job.content}" for job in jobs]
-    try:
-        known = json.loads(file.read_text(encoding="ascii"))
-        counts = [int(known[name]) for name in names]
-    except (OSError, ValueError, KeyError, TypeError):
-        counts = [len(job.notes()) for job in jobs]
-        keep(file, json.dumps(dict(zip(names, counts, strict=True))))
-    return {job.job: count for job, count in zip(jobs, counts, strict=True)}
 
 
 @contextmanager

@@ -7,13 +7,14 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from shortloop.base.terminal import display_width, hanging, padded, shortened
 from shortloop.base.text import duration, one_line
-from shortloop.exax.cost import finished_share
+from shortloop.exax.cost import JobProgress, progress_of
 from shortloop.plan.pipeline import PERHAPS, REUSE, Built
 
 if TYPE_CHECKING:
@@ -45,8 +46,8 @@ def terminal_width() -> int | None:
 _TERMINAL = os.dup(1) if os.isatty(1) else None
 
 
-class Progress:
-    """Progress of a run; a context manager. `history` gives the seconds of earlier jobs by stage."""
+class Progress(AbstractContextManager["Progress"]):
+    """Progress of a run. `history` gives the seconds of earlier jobs by stage."""
 
     def __init__(self, jobs: Sequence[Built], history: Mapping[str, float]) -> None:
         self._estimate = Estimate(jobs, history)
@@ -55,9 +56,6 @@ class Progress:
         self._bar: Live | None = None
         self._said = -LINE_EVERY
         self._stdout = sys.stdout  # which is put away while exax is asked for a job
-
-    def __enter__(self) -> Progress:
-        return self
 
     def __exit__(self, *error: object) -> None:
         if self._bar is not None:
@@ -155,13 +153,13 @@ class Progress:
         line.add_column(ratio=1)
         for _ in range(3):
             line.add_column(no_wrap=True, justify="right")
-        elapsed = time.monotonic() - self._started
+        elapsed = int(time.monotonic() - self._started)
         line.add_row(
             Text(self._what(), no_wrap=True, overflow="ellipsis"),
             "" if share is None else f"{100 * share / max(len(self._estimate.running), 1):.0f} %",
             ProgressBar(total, done + (share or 0)),
             f"{done}/{total}",
-            f"{elapsed // 3600:.0f}:{elapsed // 60 % 60:02.0f}:{elapsed % 60:02.0f}",
+            f"{elapsed // 3600}:{elapsed // 60 % 60:02}:{elapsed % 60:02}",
             f"{self.time_left():>15}",
         )
         return line
@@ -215,11 +213,11 @@ class Estimate:
         self,
         jobs: Sequence[Built],
         history: Mapping[str, float],
-        fraction: Callable[[Path], float | None] = finished_share,
+        progress: Callable[[Path], JobProgress | None] = progress_of,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._left = list(jobs)
-        self._history, self._fraction, self._clock = history, fraction, clock
+        self._history, self._progress, self._clock = history, progress, clock
         self._seen: dict[str, _Seen] = defaultdict(_Seen)
         self.running: dict[Name, _Running] = {}
         self._busy, self._since = 0.0, clock()  # s during which any job ran, up to when
@@ -307,7 +305,8 @@ class Estimate:
 
     def _fraction_of(self, running: _Running) -> float | None:
         folder = running.folder()
-        return None if folder is None else self._fraction(folder)
+        progress = None if folder is None else self._progress(folder)
+        return None if progress is None else progress.share
 
     def _left_of(self, running: _Running) -> float | None:
         if running.planned.plan == REUSE:

@@ -55,7 +55,8 @@ class Schedule:
         self._finished[place] = built
         number = self._indices.get(place)
         planned = None if number is None else self._plan.jobs[number]
-        if self._waits_for == place or (planned and planned.incomplete and planned.content != built.content):
+        is_awaited = self._places.get(id(self._plan.waits_for)) == place
+        if is_awaited or (planned and planned.incomplete and planned.content != built.content):
             self._is_stale = True
         for dependent in () if number is None or built.rejected else self._dependents[number]:
             self._missing[dependent].discard(number)
@@ -115,8 +116,6 @@ class Schedule:
             self._urgency[number] = own + max(below, default=0.0)
         for number in self._open:
             self.number(requests[number].place)
-        waits_for = plan.waits_for
-        self._waits_for = None if waits_for is None else self._places.get(id(waits_for))
 
     def _is_there(self, number: int) -> bool:
         job, place = self._plan.jobs[number], self._plan.requests[number].place

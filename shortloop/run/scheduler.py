@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from shortloop.base.errors import JobFailed
 from shortloop.exax import client
 from shortloop.exax.client import Exax
 from shortloop.exax.cost import progress_of
@@ -47,15 +46,11 @@ class _Lock:
             self.holder = threading.get_ident()
         return is_held
 
-    def release(self) -> None:
+    def release(self, *error: object) -> None:
         self.holder = 0
         self._lock.release()
 
-    def __enter__(self) -> bool:
-        return self.acquire()
-
-    def __exit__(self, *error: object) -> None:
-        self.release()
+    __enter__, __exit__ = acquire, release
 
 
 class Turn:
@@ -237,16 +232,6 @@ class Scheduler:
     def drain(self) -> None:
         """Build all jobs of the plan that need none of those that failed."""
         self._wait(lambda: not self._running and not self.start_ready() and not self._running)
-
-    @property
-    def can_go_on(self) -> bool:
-        """True if jobs failed by themselves, which says nothing of others."""
-        from accelerator.error import JobError
-
-        failures = self.failures()
-        return bool(failures) and all(
-            each.error is None or isinstance(each.error, JobError | JobFailed) for each in failures
-        )
 
     def number_again(self, job: Job) -> None:
         """Give a job a number: its rank in the plan, or one after all of these if it has that already."""

@@ -16,8 +16,7 @@ from typing import Any, TypedDict
 from shortloop.base.errors import TransientError
 from shortloop.keys.code import python_here
 from shortloop.keys.hashing import hash_file
-from shortloop.keys.installed import version_of
-from shortloop.keys.own_code import PACKAGE
+from shortloop.keys.own_code import PACKAGE, version_of
 from shortloop.stages.threads import found_pools
 
 # Variables with which machines of several kinds use the same kernels.
@@ -39,8 +38,7 @@ def facts_here(libraries: Iterable[str], versions: Mapping[str, str] | None = No
             with contextlib.suppress(ImportError):
                 importlib.import_module(name)
     known = {**(versions or {}), "python": python_here()}
-    found = {name: version_of(name) for name in {PACKAGE, *libraries} - known.keys()}
-    known |= {name: "not installed" if each is None else each.text for name, each in found.items()}
+    known |= {name: version_of(name) or "not installed" for name in {PACKAGE, *libraries} - known.keys()}
     return {"host": socket.gethostname(), "versions": known, "kernels": _kernels()}
 
 

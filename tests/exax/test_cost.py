@@ -16,7 +16,7 @@ import pytest
 from jobs_project import empty_project
 
 from shortloop.exax import cost as room
-from shortloop.exax.cost import COSTS, Meter, finished_share, progress_of
+from shortloop.exax.cost import COSTS, Meter, progress_of
 from shortloop.units.process_ends import process_of
 from shortloop.units.queue import PROGRESS, Units
 
@@ -169,7 +169,6 @@ def test_how_far_a_job_is_stands_in_its_folder(tmp_path: Path, monkeypatch: pyte
     assert progress_of(tmp_path) == (0.667, 1, 2)
     assert [*drawn] == []
     assert progress_of(tmp_path) == (0.833, 1, 1)
-    assert finished_share(tmp_path) == 0.833
 
 
 def test_a_job_that_was_killed_leaves_no_cost(runner: Runner) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from jobs_project import CONFIGURATION, fresh_python
 
-from shortloop.exax.unit_processes import states_of_jobs
+from shortloop.exax.unit_processes import states_above
+from shortloop.stages.task import Folders, Task
 
 STARTED = {
     "nothing": ("", ""),
@@ -65,18 +66,23 @@ def finish(folder: Path, started: float) -> None:
     (folder / "post.json").write_text(json.dumps({"starttime": started}), encoding="utf-8")
 
 
+def states(*jobs: Folders, before: str | None = None) -> list[object]:
+    named = {str(number): each for number, each in enumerate(jobs)}
+    return [*states_above(Task("a", "methods.a_a", "A", None, {}, named, before))]
+
+
 def test_a_job_of_the_same_id_is_another_one(workdir: Path) -> None:
     one, two = workdir / "main-1", workdir / "main-2"
     finish(one, 1.0)
     finish(two, 2.0)
-    before = states_of_jobs([str(one), [str(two)], None])
-    assert before == states_of_jobs([[str(one), str(two)], None, []])
+    before = states(str(one), [str(two)], None)
+    assert before == states([str(one), str(two)], None, []) == states(str(one), before=str(two))
     assert len({str(each) for each in before}) == 2
-    assert states_of_jobs(["main-1/default", ["main-2/rows"]]) == before  # of datasets
+    assert states("main-1/default", ["main-2/rows"]) == before  # of datasets
     shutil.rmtree(one)
-    assert states_of_jobs([str(one), [str(two)], None]) != before
+    assert states(str(one), [str(two)], None) != before
     finish(one, 1.0)
     os.utime(one / "post.json", ns=(0, 0))
-    after = states_of_jobs([str(one), [str(two)], None])
+    after = states(str(one), [str(two)], None)
     assert after[0] != before[0]
     assert after[1] == before[1]

@@ -282,6 +282,7 @@ def test_a_module_whose_name_begins_like_that_of_the_reader_counts(package: Path
         ('__all__ = ["pa" + "rt"]\n', {"part", "other"}),  # it may be any
         ('__all__ = []\n__all__.append("part")\n', {"part", "other"}),
         ("import os\n__all__ = sorted(os.listdir())\n", {"part", "other"}),
+        ('__all__ = ["part"]\ndel __all__\n', {"part", "other"}),
     ],
 )
 def test_what_a_star_brings_counts(package: Path, public: str, expected: set[str]) -> None:

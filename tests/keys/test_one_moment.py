@@ -15,7 +15,7 @@ from jobs_project import empty_project, own_package, write
 from shortloop.keys import closure as rooms
 from shortloop.keys import code, file_state, source
 from shortloop.keys.code import Code, code_state
-from shortloop.keys.file_state import at_one_moment, state_at_moment, states_at_moment
+from shortloop.keys.file_state import at_one_moment, states_at_moment
 
 project = pytest.fixture(empty_project)
 package = pytest.fixture(own_package)
@@ -75,7 +75,6 @@ def test_what_changes_between_look_and_reading_is_seen_next(package: Path, how: 
     method = write(package, "methods/a_one.py", "from tools.helper import VALUE\n")
     with at_one_moment():
         states_at_moment([str(helper)])
-        state_at_moment(str(helper))
         tick()
         if how == "gone":
             helper.unlink()

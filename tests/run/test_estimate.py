@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from shortloop.exax.cost import JobProgress
 from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built
 from shortloop.run.progress import Estimate, Name
 
@@ -20,7 +21,7 @@ class Run:
         self.jobs = list(jobs)
         self.fraction: float | None = None
         self.estimate = Estimate(
-            jobs, HISTORY if history is None else history, lambda folder: self.fraction, lambda: self.now
+            jobs, HISTORY if history is None else history, lambda folder: self.progress(), lambda: self.now
         )
 
     def begin(self) -> Name:
@@ -33,6 +34,9 @@ class Run:
         name = self.begin()
         self.now += seconds
         self.estimate.end(name, built)
+
+    def progress(self) -> JobProgress | None:
+        return None if self.fraction is None else JobProgress(self.fraction, 0, 0)
 
     def left(self, fraction: float | None = None) -> float:
         self.fraction = fraction

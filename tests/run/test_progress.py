@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from jobs_project import fresh_python
 from on_a_terminal import on_a_terminal
+from rich.table import Table
 
 from shortloop.plan.pipeline import BUILD, Built
 from shortloop.run import progress as room
@@ -46,6 +47,14 @@ def test_off_a_terminal_built_jobs_are_plain_lines(
         "[1/3] built train               S01          main-7       61.2 s",
         f"[3/3] built train               S01          main-7       61.2 s  {long}",
     ]
+
+
+def test_no_minute_has_a_sixtieth_second() -> None:
+    with Progress([TRAIN], {}) as progress:
+        progress._started -= 59.7
+        line = progress._line()
+    assert isinstance(line, Table)
+    assert [*line.columns[4].cells] == ["0:00:59"]
 
 
 def test_lines_say_which_of_several_it_is(

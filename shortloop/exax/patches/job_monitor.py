@@ -15,6 +15,7 @@ import json
 import os
 import re
 import select
+import selectors
 import signal
 import socket
 import struct
@@ -36,7 +37,7 @@ MESSAGE, MOST_FILES = 2**16, 250  # bytes and open files of one message; the sys
 PIPE = 65536  # bytes that are read at once
 PROCESS = 16  # bytes by which a slice says first which process it is
 TAIL = 640  # bytes of output that the server shows of a running job
-TRY_AGAIN = 1000  # ms
+TRY_AGAIN = 1.0  # s
 NOT_SHOWN = b"\n*** Some output not printed ***\n"
 TERMINAL = "BD_TERM_FD"  # of the environment: where output is shown
 LOOK_EVERY = 0.0005  # s; exax looks every 10 ms, for as long as a small job takes
@@ -52,14 +53,8 @@ def watch_job_ends(spares: Spares) -> None:
 
     @patch(runner, "recvall")
     def receive(original: Any, sock: Any, size: int, fatal: bool = False) -> Any:
-        while awaited or spares:
-            speaks = _first_to_speak(sock, awaited, forks, spares)
-            if speaks is None:
-                break
-            if isinstance(speaks, UnitForks):
-                speaks.answer()
-            elif isinstance(speaks, _RunningJob) and speaks.has_ended():
-                awaited.remove(speaks)
+        while (awaited or spares) and _served_another(sock, awaited, forks, spares):
+            pass
         return original(sock, size, fatal)
 
     def wait_for_end(target: object, args: tuple[Any, Any], name: str) -> _RunningJob:
@@ -110,26 +105,26 @@ class _RunningJob:
         self._runner = runner
         self._cookie = cookie
         self._said = bytearray()
-        self.is_lost = False
         self.pipe = os.dup(pipe)  # exax closes the other one
         try:
             (self._folder / "method.tar.gz").write_bytes(runner.archives[method])
         except OSError:  # on a full disk; the job has failed then
             traceback.print_exc()
-            self.is_lost = True
+            with open(os.devnull, "rb") as nothing:
+                os.dup2(nothing.fileno(), self.pipe)
 
     def is_alive(self) -> bool:
         return False
 
     def has_ended(self) -> bool:
         """Read the result of the job; tell the server when it is complete."""
-        part = b"" if self.is_lost else os.read(self.pipe, PIPE)
+        part = os.read(self.pipe, PIPE)
         self._said += part
         if part:
             return False
         os.close(self.pipe)
         try:
-            status, result = json.loads(b"" if self.is_lost else self._said)
+            status, result = json.loads(self._said)
         except (ValueError, TypeError):
             unit = None
             with contextlib.suppress(OSError):
@@ -152,24 +147,25 @@ class _RunningJob:
         return "no result"
 
 
-def _first_to_speak(
-    sock: Any, awaited: list[_RunningJob], forks: UnitForks, spares: Spares
-) -> _RunningJob | UnitForks | Spares | None:
-    """Wait for the server, a job, or a request for a process; fork spares meanwhile. None: the server."""
-    for job in awaited:
-        if job.is_lost:
-            return job
+def _served_another(sock: Any, awaited: list[_RunningJob], forks: UnitForks, spares: Spares) -> bool:
+    """Serve a job, or a request for a process, or fork a spare meanwhile; False if the server speaks."""
     poll = select.poll()
     waiting = spares.connections
     for descriptor in (sock.fileno(), forks.pipe, *waiting, *(job.pipe for job in awaited)):
         poll.register(descriptor, select.POLLIN)
     ready = {descriptor for descriptor, _ in poll.poll(0 if spares.wanted else None)}
+    job = next((job for job in awaited if job.pipe in ready), None)
     if not ready:
         spares.fork()
-        return spares
-    if any(map(spares.ended, ready.intersection(waiting))):
-        return spares
-    return forks if forks.pipe in ready else next((job for job in awaited if job.pipe in ready), None)
+    elif any(map(spares.ended, ready.intersection(waiting))):
+        pass
+    elif forks.pipe in ready:
+        forks.answer()
+    elif job is None:
+        return False
+    elif job.has_ended():
+        awaited.remove(job)
+    return True
 
 
 def keep_output_in_one_process() -> None:
@@ -216,22 +212,20 @@ class _Keeper:
         self._terminal = terminal
         os.set_blocking(terminal, False)  # nobody waits for one that has been stopped
         self._has_missed = False
-        self._poll = select.poll()
-        self._poll.register(jobs, select.POLLIN)
-        self._outputs: dict[int, _Output] = {}
-        self._may_come = True
+        self._open = selectors.PollSelector()  # of files, each with the output that it is part of
+        self._open.register(jobs, selectors.EVENT_READ)
 
     def run(self) -> None:
-        while self._may_come or self._outputs:
-            ready = self._poll.poll(TRY_AGAIN if self._has_missed else None)
+        while self._open.get_map():
+            ready = self._open.select(TRY_AGAIN if self._has_missed else None)
             if self._has_missed:
                 self._has_missed = False
                 self._show(NOT_SHOWN)
-            for descriptor, _ in ready:
-                if descriptor == self._jobs.fileno():
+            for file, _ in ready:
+                if file.data is None:
                     self._begin()
-                elif descriptor in self._outputs:
-                    self._read(descriptor)
+                else:
+                    self._read(file.fd, file.data)
 
     def _show(self, text: bytes) -> None:
         try:
@@ -242,19 +236,16 @@ class _Keeper:
     def _begin(self) -> None:
         message, given, _, _ = socket.recv_fds(self._jobs, MESSAGE, MOST_FILES)
         if not message:
-            self._may_come = False
-            self._poll.unregister(self._jobs)
+            self._open.unregister(self._jobs)
             return
         what = json.loads(message)
         count = len(what["names"])
         output = _Output(Path(what["folder"]), given[count:])
         for descriptor, name, process in zip(given, what["names"], what["processes"]):
             output.parts[descriptor] = _Part(name, process)
-            self._outputs[descriptor] = output
-            self._poll.register(descriptor, select.POLLIN)
+            self._open.register(descriptor, selectors.EVENT_READ, output)
 
-    def _read(self, descriptor: int) -> None:
-        output = self._outputs[descriptor]
+    def _read(self, descriptor: int, output: _Output) -> None:
         try:
             text = os.read(descriptor, PIPE)
         except OSError:  # so ends a terminal whose other side is closed
@@ -265,8 +256,7 @@ class _Keeper:
                 return
             except (OSError, ValueError):  # the disk is full: who prints more will know
                 traceback.print_exc()
-        self._poll.unregister(descriptor)
-        del self._outputs[descriptor]
+        self._open.unregister(descriptor)
         output.end(descriptor)
 
 

@@ -29,9 +29,8 @@ from shortloop.exax.patches.loading import Loaded, is_noting, loaded_modules
 from shortloop.keys.closure import closure_of
 from shortloop.keys.file_state import State, states_of_files
 from shortloop.keys.hashing import digest
-from shortloop.keys.installed import as_installed, required_by
-from shortloop.keys.own_code import PACKAGE, ROOT, is_own
-from shortloop.keys.source import hash_of, normalised_hash, read_source
+from shortloop.keys.own_code import PACKAGE, ROOT, as_installed, is_own, required_by
+from shortloop.keys.source import normalised_hash, read_source
 from shortloop.project.project import cache_directory
 
 KEPT = 4  # folders of a module, of as many versions of it
@@ -149,11 +148,10 @@ def _code_of(name: str, path: str, loaded: tuple[tuple[str, Loaded], ...]) -> st
 
 def _hash_of(modules: dict[str, Path], libraries: set[str], loaded: tuple[tuple[str, Loaded], ...]) -> str:
     contents = {found.file: found.content for _, found in loaded}
-    code = {}
+    code = {module: read_source(each, module).hash for module, each in modules.items()}
     for module, each in modules.items():
-        found = hash_of(read_source(each, module).text)
-        content = contents.get(str(each))
-        code[module] = found if content is None else normalised_hash(content) or content
+        if (content := contents.get(str(each))) is not None:
+            code[module] = normalised_hash(content) or content
     waiting, versions = [*libraries], dict[str, str]()
     while waiting:  # a function may inline those of libraries beneath others
         library = waiting.pop()

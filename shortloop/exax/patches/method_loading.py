@@ -275,7 +275,10 @@ def _imported_in_fork(
         found = {name: _content_of(runner, original, name) for name in methods}
         reads = reading.seen()
         reading.stop()
-        _keep_libraries()
+        names = sys.modules.keys() - own_modules().keys()
+        libraries = sorted(name for name in names if not name.startswith("_") and "._" not in name)
+        if libraries != _libraries():
+            write_atomically(_file(LIBRARIES), json.dumps(libraries))
         with open(writer, "wb") as stream:
             stream.write(pickle.dumps((found, reads)))
 
@@ -309,13 +312,6 @@ def _libraries() -> list[str]:
     with contextlib.suppress(OSError, ValueError):
         return list(json.loads(_file(LIBRARIES).read_text(encoding="utf-8")))
     return []
-
-
-def _keep_libraries() -> None:
-    found = sys.modules.keys() - own_modules().keys()
-    names = sorted(name for name in found if not name.startswith("_") and "._" not in name)
-    if names != _libraries():
-        write_atomically(_file(LIBRARIES), json.dumps(names))
 
 
 def _file(name: str) -> Path:

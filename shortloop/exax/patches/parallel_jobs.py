@@ -67,16 +67,13 @@ def build_side_by_side() -> None:
     def allocate_jobs(allocate: Any, workspace: Any, count: int) -> Any:
         from accelerator.job import Job
 
-        number, _chosen.number = getattr(_chosen, "number", None), None
-        highest = workspace._get_highest_jobnumber
+        number: Any = getattr(_chosen, "number", None)
+        _chosen.number = None
+        job = None if number is None or count != 1 else Job._create(workspace.name, number)
+        if job is None or job in workspace.known_jobids or os.path.exists(f"{workspace.path}/{job}"):
+            number = max(workspace._get_highest_jobnumber() + 1, reserved.get(workspace.name, 0))
+        workspace._get_highest_jobnumber = lambda: number - 1
         try:
-            if number is not None and count == 1:
-                job = Job._create(workspace.name, number)
-                if job not in workspace.known_jobids and not os.path.exists(f"{workspace.path}/{job}"):
-                    workspace._get_highest_jobnumber = lambda: number - 1
-                    return allocate(workspace, count)
-            after = max(highest() + 1, reserved.get(workspace.name, 0))
-            workspace._get_highest_jobnumber = lambda: after - 1
             return allocate(workspace, count)
         finally:
             del workspace._get_highest_jobnumber

@@ -9,7 +9,6 @@ when one of these changes, so a job keeps them only if their files are as they w
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import ctypes
 import importlib
@@ -27,7 +26,7 @@ from shortloop.keys.code import MADE_OF_STAGE, code_state, declares_code
 from shortloop.keys.file_state import State, states_of_files
 from shortloop.keys.methods import find_method
 from shortloop.keys.own_code import PACKAGE
-from shortloop.keys.source import read_source
+from shortloop.keys.source import imports_at_top, read_source
 from shortloop.project.project import cache_directory, write_atomically
 from shortloop.stages import threads
 from shortloop.units.messages import engine_of_run, living_note
@@ -189,7 +188,7 @@ def imports_of(method: str, modules: Sequence[str] = ()) -> list[str]:
     names = names.union(modules, *(_run(known[each], each) for each in modules if each in known))
     users = {each for each in known if not _is_in(each, PACKAGE)}
     for each in users - {name}:
-        names |= _run(known[each], each) & _at_top(known[each])
+        names |= _run(known[each], each) & imports_at_top(known[each])
     of_users = {each for each in names if any(_is_in(each, user) for user in users)}
     return sorted(each for each in names if _is_in(each, PACKAGE) or each not in of_users)
 
@@ -202,20 +201,3 @@ def _run(file: Path, module: str) -> set[str]:
     """Return what a file imports when it runs; imports for types alone may be heavy."""
     source = read_source(file, module)
     return {*source.names} - {*source.for_types}
-
-
-def _at_top(file: Path) -> set[str]:
-    """Return what a file imports outside of functions, by absolute names."""
-    if file.suffix != ".py":
-        return set()
-    names: set[str] = set()
-    waiting: list[ast.AST] = [ast.parse(file.read_bytes())]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names |= {f"{node.module}.{alias.name}" for alias in node.names}
-        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            waiting += ast.iter_child_nodes(node)
-    return names

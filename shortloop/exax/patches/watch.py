@@ -125,18 +125,23 @@ def prepare_job(
     file = getattr(sys.modules.get(method), "__file__", None)
     imports = {method, *(modules_when_loaded(Path(file).resolve()) if file else ())}
     imports |= modules_beside(stem.removeprefix("a_"), named)
-    above = {package.rsplit(".", depth)[0] for depth in range(package.count(".") + 1)}
-    forget_modules(before - imports - above)  # it gets others only by an import, which is noted
-    kept = before & imports
-    note(loaded={each: found for each, found in loaded_modules().items() if each in kept})
+    _keep_modules(before, imports, package)
     note(versions={"python": python_here()})
-    note_libraries_of(imports)
 
 
-def watch_units() -> None:
+def watch_units(package: str, modules: Sequence[str]) -> None:
     """Watch a process that computes units of a job elsewhere, and those that it starts."""
+    _keep_modules(set(loaded_modules()), {*modules}, package)
     _watch(_watched_files())
     keep_logs()
+
+
+def _keep_modules(loaded: set[str], modules: set[str], package: str) -> None:
+    """Forget loaded modules that are not a job's; note those that are, and libraries from now on."""
+    above = {package.rsplit(".", depth)[0] for depth in range(package.count(".") + 1)}
+    forget_modules(loaded - modules - above)  # it gets others only by an import, which is noted
+    note(loaded={name: each for name, each in loaded_modules().items() if name in loaded and name in modules})
+    note_libraries_of(modules)
 
 
 def watch_program() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import tarfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,10 +17,9 @@ from shortloop.base.plain import Plain
 from shortloop.base.text import short, short_list
 from shortloop.keys.code import EXTRA_CODE, code_texts
 from shortloop.keys.hashing import canonical
-from shortloop.keys.installed import number_of
 from shortloop.keys.key import Parts, with_order
 from shortloop.keys.methods import find_method
-from shortloop.keys.own_code import ROOT
+from shortloop.keys.own_code import ROOT, number_of
 from shortloop.keys.source import normalised
 from shortloop.plan.pipeline import Jobs, flat
 from shortloop.project.project import DELETED
@@ -34,7 +34,7 @@ UNKNOWN = ""  # in a plan: content of a job that is not built, or of a file that
 NEW = "new"  # reason of a job whose place was empty before
 DECLARED = "file "  # what names of files that a method declares begin with
 ARCHIVE = "method.tar.gz"
-HEADING = "# module "
+HEADING = re.compile("^# module (.*)\n", re.MULTILINE)
 
 # Jobs of one stage mostly differ in the same: by module and both its hashes.
 _names: dict[tuple[str, str, str], list[str]] = {}
@@ -159,11 +159,9 @@ def _options(old: Mapping[str, Plain], new: Mapping[str, Plain]) -> Iterator[Dif
                     kind = "file" if _is_content(one) and _is_content(other) else "option"
                     yield Difference(kind, each.name, one, other)
         else:
-            gone = [one for one in filter(_is_content, ones) if one not in others]
-            more = [other for other in filter(_is_content, others) if other not in ones]
-            found = [*(Difference("file", each.name, one, None) for one in gone)]
-            found += [Difference("file", each.name, None, other) for other in more]
-            yield from found or [each]
+            gone = ((one, None) for one in filter(_is_content, ones) if one not in others)
+            more = ((None, other) for other in filter(_is_content, others) if other not in ones)
+            yield from [Difference("file", each.name, *pair) for pair in (*gone, *more)] or [each]
 
 
 def _is_content(value: Plain) -> TypeGuard[str]:
@@ -304,14 +302,8 @@ def _in_archive(file: Path) -> dict[str, str]:
 
 def _modules_in(text: str) -> dict[str, str]:
     """Split a file written by `shortloop.keys.code`."""
-    found: dict[str, list[str]] = {}
-    lines: list[str] = []
-    for line in text.splitlines():
-        if line.startswith(HEADING):
-            lines = found.setdefault(line.removeprefix(HEADING), [])
-        else:
-            lines.append(line)
-    return {name: "\n".join(lines).strip("\n") for name, lines in found.items()}
+    _, *parts = HEADING.split(text)
+    return {name: code.strip("\n") for name, code in zip(parts[::2], parts[1::2])}
 
 
 def _named(text: str) -> Iterator[tuple[str, str]]:

@@ -43,16 +43,18 @@ class Decoding:
             "retrain": labellings,
         }
         shape = (participants * size.bins, trials, size.power_features)
-        study = np.lib.format.open_memmap(self.files["train"], "w+", "f8", shape)
         votes = []
-        for number in range(participants):
-            person = simulate(number + 1, size)
-            study[number * size.bins : (number + 1) * size.bins] = person.study
-            folds = ours.folds_of(person.labels)
-            trained = [ours.train(x, person.labels, folds) for x in person.study]
-            weights, models = trained[0].weights.shape, ours.applied_models(trained)
-            votes.append(np.stack([ours.apply(x, models) for x in person.test]))
-        study.flush()
+        # Not through a map: while one is there, Shortloop reads the file again for each job.
+        with self.files["train"].open("wb") as study:
+            header = {"descr": "<f8", "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(study, header)
+            for number in range(participants):
+                person = simulate(number + 1, size)
+                np.ascontiguousarray(person.study, "<f8").tofile(study)
+                folds = ours.folds_of(person.labels)
+                trained = [ours.train(x, person.labels, folds) for x in person.study]
+                weights, models = trained[0].weights.shape, ours.applied_models(trained)
+                votes.append(np.stack([ours.apply(x, models) for x in person.test]))
         np.save(self.files["permute"], np.stack(votes))
         np.save(self.files["retrain"], person.amplitude[len(person.amplitude) // 3])
         self.shapes = {

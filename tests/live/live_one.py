@@ -56,10 +56,10 @@ def wait(what):
 
 
 def synthesis():
-    from shortloop.stages.records import Array, save_array, write_record
+    from shortloop.stages.records import Values, save_array, write_record
 
     save_array("x", [value()])
-    write_record("one", None, {"x": Array("values", "x")})
+    write_record("one", None, {"x": Values(None, "values", "x")})
 
 
 def value():

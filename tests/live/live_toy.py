@@ -32,7 +32,7 @@ grows = "many"
 def synthesis():
     import numpy as np
 
-    from shortloop.stages.records import Array, save_array, write_record
+    from shortloop.stages.records import Values, save_array, write_record
     from shortloop.stages.results import open_result
 
     value = 0
@@ -40,7 +40,7 @@ def synthesis():
         value = int(open_result(jobs.previous.path).arrays["x"][0])
     grown = len(open_result(jobs.before.path).arrays["x"]) if jobs.before else 0
     save_array("x", np.repeat(step(value) + options["add"], 1 + options["many"]))
-    write_record("toy", None, {"x": Array("values", "x")})
+    write_record("toy", None, {"x": Values(None, "values", "x")})
     print(f"grown from {grown}")
     wait = Path(os.environ["TOY_WAIT"])
     while (wait / f"hold-{options['number']}").exists():

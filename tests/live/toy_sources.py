@@ -91,13 +91,13 @@ jobs = (["of"],)
 def synthesis():
     from importlib import import_module
 
-    from shortloop.stages.records import Array, save_array, write_record
+    from shortloop.stages.records import Values, save_array, write_record
     from shortloop.stages.results import open_result
 
     fault("synthesis", options["number"])
     more = import_module(options["model"]).extra()
     save_array("x", join([open_result(job.path).arrays["x"] for job in jobs.of], options["number"]) + more)
-    write_record("join", None, {"x": Array("units × values", "x")})
+    write_record("join", None, {"x": Values(None, "units × values", "x")})
 """
 STEPS = {
     "first": "def first(x, number):\n    return x * 7 + number\n",

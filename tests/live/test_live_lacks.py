@@ -77,7 +77,10 @@ def test_a_job_that_uses_up_its_files(toy: DagProject) -> None:
         failed = toy.shell(str(AX), "run", "dag")
     finally:
         step.write_text(text, encoding="utf-8")
-    assert_one_message(failed, "too many files are open", "ulimit -n")
+    said = failed.fails()
+    assert said.count("shortloop: ") == 1
+    for word in ("step_scale.py", "open('/dev/null')", "too many files are open", "ulimit -n"):
+        assert word in said
     toy.check(toy.go(), expected(chains(700, 1)))
 
 

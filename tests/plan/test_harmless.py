@@ -221,6 +221,7 @@ def test_other_inputs_are_refused(chain: Chain) -> None:
 def test_a_method_that_was_moved_is_another_one(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
     """No declaration would find its jobs again, as a key holds the name of the method with its package."""
     write(chain.folder, "dev/__init__.py", "")
+    monkeypatch.delitem(sys.modules, "dev", raising=False)  # that of the checkout, if a test has imported it
     (chain.folder / "methods/a_first.py").rename(chain.folder / "dev/a_first.py")
     folders = [(name, chain.folder / name) for name in ("dev", "methods")]
     monkeypatch.setattr(methods, "packages", lambda: folders)

@@ -31,8 +31,8 @@ from shortloop.exax.patches.parallel_jobs import CLIENT, FOLLOWED, NUMBER, RESER
 from shortloop.exax.tracebacks import of_user
 from shortloop.keys.code import code_file, code_state, code_text, declares_code
 from shortloop.keys.file_state import CHANGED, State, unless_changed
+from shortloop.keys.installed import environment
 from shortloop.keys.methods import find_method
-from shortloop.keys.own_code import environment
 from shortloop.project.project import configuration
 from shortloop.project.system_errors import system_error_in
 

@@ -16,8 +16,9 @@ from shortloop.keys.closure import SETTING_UP, closure_of
 from shortloop.keys.code import Code
 from shortloop.keys.file_state import file_state, states_of_files
 from shortloop.keys.hashing import hash_file
+from shortloop.keys.installed import installed_now, number_of
 from shortloop.keys.key import Parts
-from shortloop.keys.own_code import PACKAGE, ROOT, installed_now, is_own, number_of
+from shortloop.keys.own_code import PACKAGE, ROOT, is_own
 from shortloop.keys.source import NOTHING, hash_of, keep_sources, normalised_hash, read_source
 from shortloop.project.project import CELLS, project_directory
 from shortloop.store.inputs import is_unchanged, known_content

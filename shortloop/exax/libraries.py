@@ -17,7 +17,8 @@ from types import FrameType
 from typing import Any
 
 from shortloop.exax.patches.loading import loaded_modules
-from shortloop.keys.own_code import PACKAGE, as_installed, required_by
+from shortloop.keys.installed import as_installed, required_by
+from shortloop.keys.own_code import PACKAGE
 from shortloop.store.notes import note
 
 HERE = f"{os.uname().nodename}:{sys.prefix}"

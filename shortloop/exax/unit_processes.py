@@ -31,8 +31,9 @@ from shortloop.exax.patches.preload import imports_of, load_client
 from shortloop.keys.code import Code
 from shortloop.keys.file_state import states_of_files
 from shortloop.keys.hashing import digest
+from shortloop.keys.installed import environment
 from shortloop.keys.methods import module_of
-from shortloop.keys.own_code import environment, is_own
+from shortloop.keys.own_code import is_own
 from shortloop.project.project import FINISHED, job_directory, project_directory
 from shortloop.stages.task import Task
 from shortloop.units.facts import surroundings_here

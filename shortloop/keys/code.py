@@ -33,8 +33,9 @@ from shortloop.keys.file_state import (
     unless_changed,
 )
 from shortloop.keys.hashing import digest, hash_file
+from shortloop.keys.installed import environment, startup_lines, version_of
 from shortloop.keys.methods import module_of
-from shortloop.keys.own_code import PACKAGE, ROOT, environment, is_own, startup_lines, version_of
+from shortloop.keys.own_code import PACKAGE, ROOT, is_own
 from shortloop.keys.source import NOTHING, hash_of, keep_sources, read_source
 from shortloop.project.project import cache_directory, runs_jobs, write_atomically
 

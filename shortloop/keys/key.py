@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from shortloop.base.plain import Plain
 from shortloop.keys.code import code_state
 from shortloop.keys.hashing import digest
+from shortloop.keys.installed import differing, installed_now
 from shortloop.keys.methods import find_method
-from shortloop.keys.own_code import differing, installed_now
 
 Contents = str | list[str]  # content of an input, or of each of a list
 

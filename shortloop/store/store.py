@@ -39,7 +39,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from shortloop.keys.own_code import differing
+from shortloop.keys.installed import differing
 from shortloop.project.project import DELETED, FINISHED, SET_ASIDE, configuration, job_folders
 from shortloop.project.system_errors import if_writable
 from shortloop.store.crash_repair import tidy

@@ -16,7 +16,8 @@ from typing import Any, TypedDict
 from shortloop.base.errors import TransientError
 from shortloop.keys.code import python_here
 from shortloop.keys.hashing import hash_file
-from shortloop.keys.own_code import PACKAGE, version_of
+from shortloop.keys.installed import version_of
+from shortloop.keys.own_code import PACKAGE
 from shortloop.stages.threads import found_pools
 
 # Variables with which machines of several kinds use the same kernels.

@@ -13,8 +13,8 @@ from blake3 import blake3
 from jobs_project import make_job
 
 from shortloop.keys.code import code_state, code_text
+from shortloop.keys.installed import as_installed
 from shortloop.keys.methods import find_method
-from shortloop.keys.own_code import as_installed
 from shortloop.stages.records import FORMAT
 from shortloop.store.notes import NOTED
 

@@ -14,16 +14,15 @@ import numpy as np
 import pytest
 
 from shortloop.keys import own_code
-from shortloop.keys.own_code import (
+from shortloop.keys.installed import (
     as_installed,
     differing,
-    is_own,
     number_of,
     required_by,
     startup_lines,
     version_of,
-    whole_package,
 )
+from shortloop.keys.own_code import is_own, whole_package
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from jobs_project import empty_project, own_package, write
 from jobs_runs import Runs, Told
 
 from shortloop.base.errors import InputError
-from shortloop.keys import methods, own_code
+from shortloop.keys import installed, methods
 from shortloop.keys.hashing import digest
 from shortloop.keys.key import Parts
 from shortloop.plan.explain.causes import explain
@@ -304,9 +304,9 @@ def test_jobs_grow_from_it(chain: Chain) -> None:
 def test_another_version_of_a_library(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
     write(chain.folder, FIRST, "import numpy\n")
     assert len(chain.run()) == 2
-    as_it_is = own_code.as_installed
+    as_it_is = installed.as_installed
     other = {"numpy": "9.9"}
-    monkeypatch.setattr(own_code, "as_installed", lambda name: other.get(name) or as_it_is(name))
+    monkeypatch.setattr(installed, "as_installed", lambda name: other.get(name) or as_it_is(name))
     assert chain.plan()[0][1].startswith("version numpy: ")
     ((_, kept), _) = chain.declare().jobs
     assert kept.code == {}

@@ -29,7 +29,8 @@ from shortloop.exax.patches.loading import Loaded, is_noting, loaded_modules
 from shortloop.keys.closure import closure_of
 from shortloop.keys.file_state import State, states_of_files
 from shortloop.keys.hashing import digest
-from shortloop.keys.own_code import PACKAGE, ROOT, as_installed, is_own, required_by
+from shortloop.keys.installed import as_installed, required_by
+from shortloop.keys.own_code import PACKAGE, ROOT, is_own
 from shortloop.keys.source import normalised_hash, read_source
 from shortloop.project.project import cache_directory
 

@@ -17,9 +17,10 @@ from shortloop.base.plain import Plain
 from shortloop.base.text import short, short_list
 from shortloop.keys.code import EXTRA_CODE, code_texts
 from shortloop.keys.hashing import canonical
+from shortloop.keys.installed import number_of
 from shortloop.keys.key import Parts, with_order
 from shortloop.keys.methods import find_method
-from shortloop.keys.own_code import ROOT, number_of
+from shortloop.keys.own_code import ROOT
 from shortloop.keys.source import normalised
 from shortloop.plan.pipeline import Jobs, flat
 from shortloop.project.project import DELETED

@@ -72,7 +72,7 @@ def exax_method(stage: type[Stage], file: str) -> dict[str, object]:
     made = {
         STAGE: stage,
         "description": inspect.getdoc(stage) or stage.__name__,
-        "depend_extra": [] if in_job_process() else _declared(stage, file),  # exax asks before it forks a job
+        "depend_extra": [] if in_job_process() else _declared(file),  # exax asks before it forks a job
         "options": options,
         "jobs": (*jobs, *([BEFORE] if stage.grows else [])),
         "datasets": (*datasets,),
@@ -83,10 +83,9 @@ def exax_method(stage: type[Stage], file: str) -> dict[str, object]:
     return made | {"prepare": _prepare(stage, file), "analysis": _analysis, "synthesis": _synthesis}
 
 
-def _declared(stage: type[Stage], file: str) -> object:
-    """Files in ``depend_extra``, with those that the module has declared above its stage."""
-    module = sys.modules.get(stage.__module__)
-    given = getattr(module, "depend_extra", ()) if getattr(module, "__file__", None) == file else ()
+def _declared(file: str) -> object:
+    """Files in ``depend_extra``, with those that the method has declared above its stage."""
+    given = getattr(sys.modules.get(module_of(Path(file).resolve())), "depend_extra", ())
     return given if isinstance(given, str) else [*code_of(file), *given]  # a text is refused elsewhere
 
 

@@ -96,14 +96,31 @@ def test_however_it_is_declared(package: Path, listed: str) -> None:
     assert key(method) != before
 
 
+FUNCTION = """\
+from shortloop import stage
+
+@stage
+def one(number: int):
+    return {"number": number}
+"""
+CLASS = """\
+from methods.steps import One
+from shortloop.exax.method import exax_method
+
+globals().update(exax_method(One, __file__))
+"""
+
+
 @pytest.mark.parametrize("listed", ["from methods.lists import *", "depend_extra = ['more.txt']"])
-def test_a_function_that_is_a_stage_may_declare_too(package: Path, listed: str) -> None:
+@pytest.mark.parametrize("text", [FUNCTION, CLASS], ids=["function", "class"])
+def test_a_stage_may_declare_too(package: Path, listed: str, text: str) -> None:
     file = write(package, "methods/more.txt", "one")
     write(package, "methods/lists.py", "depend_extra = ['more.txt']\n")
-    text = "from shortloop import stage\n\n@stage\ndef one(number: int):\n    return {'number': number}\n"
+    write(package, "methods/steps.py", "from shortloop import Stage\n\nclass One(Stage):\n    number: int\n")
     method = write(package, "methods/a_one.py", f"{listed}\n{text}")
-    before, loaded = key(method), dict(sys.modules)
-    assert sys.modules == loaded
+    loaded = dict(sys.modules)
+    before = key(method)
+    assert sys.modules.get("methods.a_one") is loaded.get("methods.a_one")
     file.write_text("two", encoding="utf-8")
     assert key(method) != before
 

@@ -32,7 +32,7 @@ FRAME = (
     {"prepare"},
     {"upkeep"},
     {"report"},
-    {"script", "notebook", "sweep"},
+    {"script", "study_run", "notebook", "sweep"},
     {"analyses"},
     {"cli", "testing"},
 )

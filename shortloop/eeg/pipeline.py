@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from shortloop import script
+from shortloop import study_run
 from shortloop.base.errors import InputError
 from shortloop.base.extras import REPORT_LIBRARIES
 from shortloop.base.text import one_line
@@ -23,9 +23,9 @@ LIBRARIES = (
     *REPORT_LIBRARIES,
 )
 """Import names of the libraries that the extra ``eeg`` installs."""
-KIND = script.StudyKind("study", DEFAULT_STUDY, "eeg", LIBRARIES, read_study)
+KIND = study_run.StudyKind("study", DEFAULT_STUDY, "eeg", LIBRARIES, read_study)
 run_study = KIND.run
-StudyRun = script.StudyRun["Study"]
+StudyRun = study_run.StudyRun["Study"]
 
 
 def has_features(study: Study) -> bool:

@@ -20,8 +20,8 @@ from shortloop.frames.work import LIBRARIES as EVERY
 from shortloop.frames.work import MODIN
 from shortloop.plan.pipeline import Built
 from shortloop.report.deliver import copy_files, deliver_report, print_place, run_summary, write_summary
-from shortloop.script import StudyKind, StudyRun
 from shortloop.settings.paths import STUDY_VARIABLE
+from shortloop.study_run import StudyKind, StudyRun
 
 if TYPE_CHECKING:
     from shortloop.base.plain import Plain

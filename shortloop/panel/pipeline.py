@@ -12,8 +12,8 @@ from shortloop.base.text import one_line
 from shortloop.panel.diagnostics import PAGES
 from shortloop.plan.pipeline import Built
 from shortloop.report.deliver import copy_files, deliver_report, print_place, run_summary, write_summary
-from shortloop.script import StudyKind, StudyRun
 from shortloop.settings.paths import STUDY_VARIABLE
+from shortloop.study_run import StudyKind, StudyRun
 
 if TYPE_CHECKING:
     from shortloop.panel.settings import Panel

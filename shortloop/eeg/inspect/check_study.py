@@ -27,8 +27,8 @@ from shortloop.eeg.study.load import read_study
 from shortloop.eeg.study.schema import Study
 from shortloop.keys.hashing import hash_files
 from shortloop.plan.pipeline import Built, Call, Run
-from shortloop.script import StudyRun
 from shortloop.stages.stage import File, Outputs, Stage
+from shortloop.study_run import StudyRun
 
 Facts = dict[str, Any]
 NOTES = 20  # that are shown

@@ -7,7 +7,7 @@ import os
 import signal
 import warnings
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -80,8 +80,12 @@ def parallel_map(work: Callable[[T], R], items: Sequence[T], tell: Tell) -> list
     # Ctrl-C is left to the process that waits.
     with ProcessPoolExecutor(cores, context, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
         tell(0, len(items))
-        found = []
-        for each in pool.map(work, items):  # an exception cancels those that wait
-            found.append(each)
-            tell(len(found), len(items))
-    return found
+        futures = [pool.submit(work, item) for item in items]
+        try:
+            for done, future in enumerate(as_completed(futures), start=1):
+                future.result()
+                tell(done, len(items))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return [future.result() for future in futures]

@@ -14,7 +14,8 @@ from shortloop.eeg.formats.bids import choosing
 from shortloop.eeg.formats.files.recognised import recognised
 from shortloop.eeg.inspect.choose import epochs_of, scan_recordings, window_of
 from shortloop.eeg.inspect.folder import BIDS, FEATURES, find_recordings, refuse_single
-from shortloop.eeg.inspect.scan import Scan, describe, describe_left_out
+from shortloop.eeg.inspect.scan import Scan
+from shortloop.eeg.inspect.summary import describe, describe_left_out
 from shortloop.settings.changes import toml_key, toml_value
 from shortloop.settings.paths import written_path
 

@@ -121,11 +121,12 @@ def toy_server() -> Iterator[DagProject]:
 
 
 @pytest.fixture
-def toy(toy_server: DagProject) -> DagProject:
+def toy(toy_server: DagProject) -> Iterator[DagProject]:
     """Toy jobs and a running server, whatever the test before did to it."""
     if toy_server.server is None:
         toy_server.start_server()
-    return toy_server
+    yield toy_server
+    toy_server.mend()  # a job that a failed test has left would keep the next one waiting
 
 
 @pytest.fixture(scope="module")

@@ -56,9 +56,11 @@ class Evaluated:
     design: Design
     categories: tuple[Categories, ...] | None = ()
     """Of every factor coded by categories, the code of each row, -1: none, and their number; a row depends on
-    itself and on the set of these. None: it depends on other rows."""
+    itself, on the set of these, and on rows of its group. None: what it depends on is not known."""
     has_categories: bool = False  # some factor is coded by categories, even if not known by which
     makes_categories: bool = False  # the rows together decide categories, as in ``C(pd.cut(x, 3))``
+    failed: tuple[int, ...] | None = None
+    """Groups that an expression cannot be computed for; None: no expression looks at several rows."""
 
     def taken(self, rows: IntArray) -> Evaluated:
         categories = tuple((codes[rows], count) for codes, count in self.categories or ())

@@ -7,6 +7,7 @@ import builtins
 import re
 import warnings
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from shortloop.panel.expressions import (
     quoted,
     with_outcome,
 )
-from shortloop.panel.materializer import Materializer
+from shortloop.panel.materializer import Materializer, NotByGroupError
 
 MARKED = re.compile("[⧛⧚]|\x1b\\[[0-9;]*m")  # marks of formulaic around errors in formulas, for terminals
 BACKTICKS = re.compile("`([^`]*)`")
@@ -89,18 +90,32 @@ class Equation:
                 found |= {node.id for node in names if node.id in columns or node.id not in own}
         return sorted(found)
 
-    def evaluate(self, columns: Mapping[str, Column], roles: Mapping[str, str]) -> Evaluated:
+    def evaluate(
+        self,
+        columns: Mapping[str, Column],
+        roles: Mapping[str, str],
+        starts: IntArray,
+        drop: np.ndarray | None = None,
+    ) -> Evaluated:
         """Compute outcome and regressors of all rows; `roles` maps purposes to further columns of the model.
 
-        Raises CategoriesError if categories that it names are missing, InputError for columns that do not
-        exist or cannot be computed with. The outcome of rows that lack a category is NaN.
+        `starts`, (groups + 1,), are first rows of groups, each of which an expression sees alone. Rows of
+        `drop`, bool, (rows,), are left out, but may decide e.g. a mean. The outcome of rows that lack a
+        category is NaN. Raises CategoriesError if categories that it names are missing, InputError for
+        columns that do not exist or cannot be computed with.
         """
         columns, names = self.needed(columns, roles.values()), self.variables(columns)
         extra = {role: self._role(role, name, columns[name]) for role, name in roles.items()}
-        plain = self._plain(columns)
-        if plain is not None:
+        if drop is not None and drop.any():
+            extra = {role: each[~drop] for role, each in extra.items()}
+        elif (plain := self._plain(columns)) is not None:
             return Evaluated(_design(plain, extra, self.where))
-        return self._evaluated({name: columns[name] for name in names}, extra)
+        read = {name: columns[name] for name in names}
+        groups = [slice(*map(int, each)) for each in pairwise(starts)]
+        try:
+            return self._evaluated(read, extra, drop, groups)
+        except NotByGroupError:
+            return self._evaluated(read, extra, drop)
 
     def of_group(self, columns: Mapping[str, Column], roles: Mapping[str, str], rows: slice) -> Design:
         """Compute outcome and regressors of one group alone, without rows in which a factor is missing.
@@ -190,17 +205,21 @@ class Equation:
         columns: Mapping[str, Column],
         roles: dict[str, FloatArray | IntArray],
         drop: np.ndarray | None = None,
+        groups: Sequence[slice] | None = None,
     ) -> Evaluated:
         """Evaluate rows; those to drop are left out, but may decide e.g. a mean."""
-        materializer = Materializer(columns, self._expressions, self.where)
+        materializer = Materializer(columns, self._expressions, self.where, groups)
         dropped = None if drop is None else {*np.flatnonzero(drop).tolist()}
         try:
             with np.errstate(all="ignore"), warnings.catch_warnings():
                 warnings.simplefilter("ignore", DataMismatchWarning)  # of missing values; of others see below
+                warnings.simplefilter("ignore", RuntimeWarning)  # e.g. the mean of a group without values
                 made = materializer.get_model_matrix(self._formula, na_action="ignore", drop_rows=dropped)
         except ValueError as error:  # of coding categories; what a formula itself raises comes as the other
             raise self._wrong("the formula cannot be computed", error, CategoriesError) from None
         except (FormulaicError, ArithmeticError, TypeError, NameError) as error:
+            if isinstance(error.__cause__, NotByGroupError):
+                raise error.__cause__ from None
             raise self._wrong("the formula cannot be computed", error) from None
         if made.lhs.shape[1] != 1 + self.is_counted:
             hint = (
@@ -214,12 +233,16 @@ class Equation:
         _mark_infinite([*sides[2], *sides[3]], lambda: materializer.missing()[rows])
         design = _design(sides, roles, self.where)
         by_row = all(is_elementwise(each, columns) for each in self._expressions.values())
+        is_known = by_row or groups is not None  # on what a row depends
         names_levels = any("levels" in each for each in self._expressions)
-        categories = materializer.categories(made, rows) if by_row or names_levels else None
+        categories = materializer.categories(made, rows) if is_known or names_levels else None
         design.outcome[materializer.missing(categorical=True)[rows]] = np.nan
         coded = [self._expressions.get(each, "") for each in materializer.coded()]
         apart = [each for each in coded if not each or coded_column(each) or is_elementwise(each, columns)]
-        return Evaluated(design, categories if by_row else None, bool(coded), len(apart) < len(coded))
+        failed = None if by_row else tuple(materializer.failed)
+        return Evaluated(
+            design, categories if is_known else None, bool(coded), len(apart) < len(coded), failed
+        )
 
     def _role(self, role: str, name: str, column: Column) -> FloatArray | IntArray:
         if role != "clusters":

@@ -29,9 +29,14 @@ NAMES = {"I": 1, "log": 1, "log2": 1, "log10": 1, "exp": 1, "exp2": 1, "exp10": 
 """Functions that formulaic has under these names, and how many values each takes."""
 CATEGORIES, QUOTED = "C", "Q"
 BUILTINS = ("int", "float", "str", "bool")  # types that values of a column are made
-METHODS = ("astype", "between", "fillna", "isin", "isna", "isnull", "notna", "notnull")
+NUMERIC = ("abs", "clip", "round")
+METHODS = (*NUMERIC, "astype", "between", "fillna", "isin", "isna", "isnull", "notna", "notnull")
 """Methods of a column that look at one row at a time."""
-OF_NUMPY = {"where": 3}  # elementwise functions of NumPy that are no ufuncs, and their numbers of arguments
+SEVERAL_ROWS = ("method", "limit")  # arguments that make `fillna` look at others
+OF_NUMPY = {
+    "where": 3,
+    "clip": 3,
+}  # elementwise functions of NumPy that are no ufuncs, and their numbers of arguments
 INTEGERS = ("int64", "Int64")
 TRUTH = ("bool", "boolean")
 Bounds = tuple[int, int]  # least and largest value; None in place of it: no whole numbers
@@ -95,9 +100,11 @@ def _is_elementwise(node: ast.AST, columns: Container[str]) -> bool:
     if quoted(node) is not None:
         return True
     if isinstance(node, ast.Call):
-        if isinstance(node.func, ast.Attribute) and node.func.attr in METHODS and not node.keywords:
-            return _is_elementwise(node.func.value, columns) and all(
-                _is_given(each, columns) or _is_elementwise(each, columns) for each in node.args
+        if isinstance(node.func, ast.Attribute) and node.func.attr in METHODS:
+            given = [*node.args, *(each.value for each in node.keywords if each.arg not in SEVERAL_ROWS)]
+            return len(given) == len(node.args) + len(node.keywords) and all(
+                _is_given(each, columns) or _is_elementwise(each, columns)
+                for each in (node.func.value, *given)
             )
         known = len(node.args) == _values_of(node.func, columns)
         return known and not node.keywords and all(_is_elementwise(each, columns) for each in node.args)
@@ -221,6 +228,9 @@ def _bounds_of_call(node: ast.Call, columns: Mapping[str, Column]) -> Bounds | N
         if kind.startswith("float"):
             _check_floats(of)
         return (of or OF_FLOAT) if kind.startswith("int") else (0, 1) if kind == "bool" else None
+    if method in NUMERIC:
+        _check_floats(of)
+        return None
     if method == "fillna" and argument is not None:
         other = _bounds(argument, columns)
         if of is None or other is None:

@@ -64,16 +64,16 @@ class Fitter:
         self._starts = np.array(panel.starts, np.int64)  # those of a file may not be written to
         self._columns = equation.needed(panel.columns, model.roles().values())
         self._problems: dict[int, CategoriesError] = {}
+        self._alone: set[int] = set()  # groups whose rows are not in the shared designs
         self._shared: list[SharedDesign] = []  # empty if regressors of a row depend on other rows
         self.names: tuple[str, ...] = ()
         self.terms: tuple[int, ...] = ()
-        missing = self._find_designs()
+        self._lacks_values = self._find_designs()
         if self._shared:
             parts = ((some.design.names, some.design.terms) for some in self._shared)
             self.names, self.terms = merge_terms(parts)
-        has_rows = np.diff(self._starts) > 0
-        self._lacks_values: np.ndarray = np.logical_or.reduceat(missing, self._starts[:-1]) & has_rows
-        self._places = {g: (some, i) for some in self._shared for i, g in enumerate(some.groups.tolist())}
+        places = ((g, some, i) for some in self._shared for i, g in enumerate(some.groups.tolist()))
+        self._places = {g: (some, i) for g, some, i in places if g not in self._alone}
 
     def design_of(self, group: int) -> Design:
         """Return outcome and regressors of a group, of complete rows."""
@@ -121,7 +121,9 @@ class Fitter:
             return
         try:
             part = self.design_of(group)
-        except CategoriesError as error:
+        except InputError as error:
+            if not isinstance(error, CategoriesError) and group not in self._alone:
+                raise
             status[g], fits.said[group] = Status.FAILED, [f"{error.problem}: {error.expected}"]
             return
         values, status[g], said = fit_group(self._model, part, self._level)
@@ -129,48 +131,69 @@ class Fitter:
         fits.said[group] = [text for text in (why, *said) if text]
 
     def _find_designs(self) -> np.ndarray:
-        """Find groups with the same regressors; return True for rows that lack a value, shape (rows,)."""
+        """Find groups with the same regressors; return True for groups that lack a value, shape (groups,)."""
         roles = self._model.roles()
         try:
-            found = self._equation.evaluate(self._columns, roles)
+            found = self._equation.evaluate(self._columns, roles, self._starts)
         except CategoriesError:  # not of all groups together; perhaps of some
             for group, design in self._designs_of_groups():
                 starts = np.array([0, len(design.outcome)])
                 self._shared.append(SharedDesign(np.array([group]), starts, design))
-            return self._equation.missing(self._columns, roles)
+            return self._of_groups(self._equation.missing(self._columns, roles))
         if found.categories is None:
             parts = [(found.design.names, found.design.terms)]
             if found.makes_categories:  # the rows of each group decide its coefficients
                 parts = [(design.names, design.terms) for _, design in self._designs_of_groups()]
             self.names, self.terms = merge_terms(parts)
-            return self._equation.missing(self._columns, roles)
+            return self._of_groups(self._equation.missing(self._columns, roles))
         missing = found.design.missing()
-        if not missing.any():
-            self._share(found, self._starts)
-        else:
-            rows = np.flatnonzero(~missing)
-            self._share(found.taken(rows), np.searchsorted(rows, self._starts), rows)
-        return missing
+        if found.failed is None:
+            self._share(found, missing)
+            return self._of_groups(missing)
+        lacking = self._equation.missing(self._columns, roles)
+        lacks = self._of_groups(lacking)
+        alone = ~self._of_groups(~missing)
+        alone[list(found.failed)] = True
+        if (again := alone & lacks & self._of_groups(~lacking)).any():  # as of_group: without these rows
+            rows = np.flatnonzero(~(lacking & np.repeat(again, np.diff(self._starts))))
+            self._columns = {name: column.taken(rows) for name, column in self._columns.items()}
+            self._starts = np.searchsorted(rows, self._starts)
+            self._find_designs()
+            return lacks
+        self._alone = {*np.flatnonzero(alone).tolist()}
+        self._share(found, missing | np.repeat(alone, np.diff(self._starts)))
+        return lacks
 
-    def _share(self, whole: Evaluated, starts: IntArray, rows: IntArray | None = None) -> None:
-        """Split groups by the categories of their rows, all complete; `rows` are their numbers."""
+    def _of_groups(self, rows: np.ndarray) -> np.ndarray:
+        """Find groups that have such a row: bool, (rows,) to (groups,)."""
+        return np.logical_or.reduceat(rows, self._starts[:-1]) & (np.diff(self._starts) > 0)
+
+    def _share(self, whole: Evaluated, missing: np.ndarray) -> None:
+        """Split groups by the categories of their complete rows; `missing`, (rows,), is True for others."""
+        starts = self._starts
+        if missing.any():
+            rows = np.flatnonzero(~missing)
+            whole, starts = whole.taken(rows), np.searchsorted(rows, starts)
         for groups, has_all in _by_categories(whole.categories or (), starts):
             if has_all and len(groups) == len(starts) - 1:
                 self._shared.append(SharedDesign(groups, starts, whole.design))
                 return
-            some = np.concatenate([np.arange(starts[group], starts[group + 1]) for group in groups])
-            begins = np.concatenate([[0], np.cumsum(np.diff(starts)[groups])])
+            some, begins = _rows_of(groups, starts)
             if has_all:
                 self._shared.append(SharedDesign(groups, begins, whole.design.taken(some)))
                 continue
-            of = some if rows is None else rows[some]
-            columns = {name: column.taken(of).trimmed() for name, column in self._columns.items()}
+            every, of_groups = _rows_of(groups, self._starts)
+            if whole.failed is None:  # else the rows to drop decide e.g. a mean
+                every, of_groups = every[~missing[every]], begins
+            drop = missing[every]
+            kept = np.flatnonzero(~drop)
+            columns = {name: column.taken(every).trimmed(kept) for name, column in self._columns.items()}
             try:
-                design = self._equation.evaluate(columns, self._model.roles()).design
+                made = self._equation.evaluate(columns, self._model.roles(), of_groups, drop)
             except CategoriesError as error:
                 self._problems |= dict.fromkeys(groups.tolist(), error)
             else:
-                self._shared.append(SharedDesign(groups, begins, design))
+                self._shared.append(SharedDesign(groups, begins, made.design))
 
     def _designs_of_groups(self) -> Iterator[tuple[int, Design]]:
         """Evaluate each group alone; note those that lack categories."""
@@ -183,6 +206,12 @@ class Fitter:
     def _evaluate_group(self, group: int) -> Design:
         begin, end = (int(each) for each in self._starts[group : group + 2])
         return self._equation.of_group(self._columns, self._model.roles(), slice(begin, end))
+
+
+def _rows_of(groups: IntArray, starts: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the rows of some groups, and where each begins among them, and their number."""
+    rows = np.concatenate([np.arange(starts[group], starts[group + 1]) for group in groups])
+    return rows, np.concatenate([[0], np.cumsum(np.diff(starts)[groups])])
 
 
 def _by_categories(categories: Sequence[Categories], starts: IntArray) -> Iterator[tuple[IntArray, bool]]:

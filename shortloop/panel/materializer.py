@@ -3,35 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from formulaic.materializers import PandasMaterializer
+from formulaic.materializers.types import FactorValues
 from formulaic.transforms import TRANSFORMS
 from formulaic.utils.layered_mapping import LayeredMapping
 from interface_meta import override
 
 from shortloop.base.errors import InputError
-from shortloop.base.types import IntArray
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.column import Column
 from shortloop.panel.design import Categories
-from shortloop.panel.expressions import coded_column, compares_texts, keeps_digits
+from shortloop.panel.expressions import coded_column, compares_texts, is_elementwise, keeps_digits
 
 CONTEXT = {"pd": pd}
 """Names in formulas beside columns, Python's builtins, and those of formulaic, `np` among them."""
+
+
+class NotByGroupError(Exception):
+    """An expression has values that do not fit together: categories, or another number of columns."""
 
 
 class Materializer(PandasMaterializer):  # type: ignore[misc,no-any-unimported]
     """One evaluation of a formula.
 
     Lookups read numbers or categories; only Python can tell an integer from a float, or compare texts.
+    Expressions that look at several rows are evaluated for each group: `groups` are their rows.
     """
 
-    def __init__(self, columns: Mapping[str, Column], expressions: Mapping[str, str], where: str) -> None:
+    def __init__(
+        self,
+        columns: Mapping[str, Column],
+        expressions: Mapping[str, str],
+        where: str,
+        groups: Sequence[slice] | None = None,
+    ) -> None:
         self._columns = columns
         self._expressions = expressions
         self._where = where
+        self._groups = groups
+        self.failed: dict[int, Exception] = {}
+        """Groups that an expression cannot be computed for; its values are NaN."""
         frame = pd.DataFrame({name: column.coded() for name, column in columns.items()}, copy=False)
         super().__init__(frame, CONTEXT)
 
@@ -71,8 +87,27 @@ class Materializer(PandasMaterializer):  # type: ignore[misc,no-any-unimported]
 
     @override
     def _evaluate(self, expr: str, metadata: Any, spec: Any) -> tuple[Any, Any]:
+        read = {name: each for name, each in self._columns.items() if name in expr or "Q(" in expr}
+        expression = self._expressions.get(expr, expr)
+        if self._groups is None or is_elementwise(expression, self._columns):
+            return self._evaluate_rows(expr, metadata, spec, read, self.data.index)
+        parts: list[Any] = [None] * len(self._groups)
+        variables: set[Any] = set()
+        for group, rows in enumerate(self._groups):
+            some = {name: column.taken(rows).trimmed() for name, column in read.items()}
+            own = replace(spec, transform_state={})  # knots, means and scales are those of the group
+            index = pd.RangeIndex(rows.stop - rows.start)
+            try:
+                parts[group], variables = self._evaluate_rows(expr, metadata, own, some, index)
+            except Exception as error:  # Python in a formula may raise any
+                self.failed.setdefault(group, error)
+        return self._joined(parts), variables
+
+    def _evaluate_rows(
+        self, expr: str, metadata: Any, spec: Any, columns: Mapping[str, Column], index: pd.Index
+    ) -> tuple[Any, Any]:
         whole: Any = self.layered_context  # type: ignore[has-type]
-        typed = {name: self._read(name, expr) for name in self._columns if name in expr or "Q(" in expr}
+        typed = {name: self._read(name, expr, columns, index) for name in columns}
         self.layered_context = LayeredMapping(
             LayeredMapping(typed, name="data"),
             LayeredMapping(CONTEXT, name="context"),
@@ -84,17 +119,44 @@ class Materializer(PandasMaterializer):  # type: ignore[misc,no-any-unimported]
             self.layered_context = whole
         return _without_extension(value), variables
 
-    def _read(self, name: str, expr: str) -> pd.Series:
+    def _read(self, name: str, expr: str, columns: Mapping[str, Column], index: pd.Index) -> pd.Series:
         """Convert a column for an expression: to floats, if integers would lose digits."""
-        column, expression = self._columns[name], self._expressions.get(expr, expr)
+        column, expression = columns[name], self._expressions.get(expr, expr)
         if column.levels is not None:
             is_coded = coded_column(expression) == name or compares_texts(expression)
             values = column.coded() if is_coded else column.typed()
-        elif column.is_large or keeps_digits(expression, self._columns):
+        elif column.is_large or keeps_digits(expression, columns):
             values = column.typed()
         else:
             values = column.typed() if column.dtype == "bool" else column.values
-        return pd.Series(values, self.data.index, copy=False)
+        return pd.Series(values, index, copy=False)
+
+    def _joined(self, parts: Sequence[Any]) -> Any:
+        """Put values of all groups together; NotByGroupError if they are not alike."""
+        assert self._groups is not None
+        known = next((each for each in parts if each is not None), None)
+        if known is None:
+            raise next(iter(self.failed.values()), NotByGroupError())
+        described = getattr(known, "__formulaic_metadata__", None)
+        if described is not None and described.kind.value == "categorical":
+            raise NotByGroupError
+        tables = [
+            None if each is None else _table(each, rows.stop - rows.start)
+            for each, rows in zip(parts, self._groups, strict=True)
+        ]
+        names = next([*each] for each in tables if each is not None)
+        whole = {name: np.full(self.nrows, np.nan) for name in names}
+        for each, rows in zip(tables, self._groups, strict=True):
+            if each is not None and [*each] != names:
+                raise NotByGroupError
+            for name, values in (each or {}).items():
+                whole[name][rows] = values
+        columns = {name: pd.Series(values, self.data.index, copy=False) for name, values in whole.items()}
+        known = getattr(known, "__wrapped__", known)
+        found: Any = columns if isinstance(known, dict) else columns.get("")
+        if found is None:
+            found = np.column_stack([*whole.values()])
+        return found if described is None else FactorValues(found, metadata=described)
 
 
 def _codes(values: Any, categories: Sequence[Any]) -> IntArray:
@@ -124,3 +186,16 @@ def _without_value(factor: Any) -> np.ndarray:
         return np.asarray(np.logical_or.reduce(parts))
     found = np.asarray(pd.isna(factor))
     return np.asarray(found.any(axis=1) if found.ndim == 2 else found)
+
+
+def _table(value: Any, rows: int) -> dict[Any, FloatArray]:
+    """Columns of what an expression returns for a group, each (rows,); "" if it is one column."""
+    value = getattr(value, "__wrapped__", value)
+    try:
+        if not isinstance(value, dict):
+            array = np.asarray(value, np.float64)
+            value = {"": array} if array.ndim < 2 else dict(enumerate(array.T))
+        columns = {name: each for name, each in value.items() if not str(name).startswith("__")}
+        return {name: np.broadcast_to(np.asarray(each, np.float64), rows) for name, each in columns.items()}
+    except (TypeError, ValueError):
+        raise NotByGroupError from None

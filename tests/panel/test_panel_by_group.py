@@ -1,0 +1,93 @@
+"""Expressions that look at several rows, such as `center(x)` or `bs(x)`: one group's rows, and compiled."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+from formulaic import model_matrix
+from panel_real import real_table
+
+from shortloop.panel.frame import fit_frame
+from shortloop.panel.results import Results
+
+FORMULAS = (
+    *("lwage ~ bs(exper, df=4) + hours", "lwage ~ poly(hours, 2)", "lwage ~ center(hours) * married"),
+    *("lwage ~ scale(hours) + C(union)", "lwage ~ hours.clip(lower=1000) + np.clip(exper, 3, 9)"),
+    *("lwage ~ I(hours - hours.mean()) + lag(exper)", "lwage ~ hours.clip(0, hours.quantile(0.9))"),
+    *("lwage ~ exper.rank() + I(hours > hours.median())", "lwage ~ I(hours - hours[0]) + educ"),
+    *("I(lwage - lwage.mean()) ~ cs(exper, df=4) - 1", "lwage ~ np.column_stack([hours, hours.cumsum()])"),
+)
+
+
+@pytest.fixture(scope="module")
+def wages() -> pd.DataFrame:
+    """545 persons in 8 years, in random order, where some values are missing."""
+    frame = real_table("linearmodels.datasets.wage_panel")
+    frame["hours"] = frame["hours"].astype(float)
+    frame.loc[frame.sample(frac=0.1, random_state=1).index, "hours"] = np.nan
+    return frame.sample(frac=1.0, random_state=2).reset_index(drop=True)
+
+
+def coefficients(found: Results, group: int) -> dict[str, float]:
+    values = zip(found.names, found.arrays["params"][group], strict=True)
+    return {name: value for name, value in values if not np.isnan(value)}
+
+
+def assert_as_formulaic_and_statsmodels(frame: pd.DataFrame, formula: str) -> Results:
+    """Judge each year: of all its rows, or of complete ones if a missing value leaves none of all."""
+    found = fit_frame(frame, ["year"], model="ols", formula=formula)
+    for group, (_, part) in enumerate(frame.groupby("year")):
+        design = model_matrix(formula, part.reset_index(drop=True), na_action="drop")
+        if not len(design.rhs):
+            design = model_matrix(formula, part.dropna().reset_index(drop=True))
+        theirs = sm.OLS(np.asarray(design.lhs, float)[:, 0], np.asarray(design.rhs, float)).fit()
+        known = dict(zip(map(str, design.rhs.columns), theirs.params, strict=True))
+        assert coefficients(found, group) == pytest.approx(known, rel=1e-6, abs=1e-9)
+        assert found.arrays["nobs"][group] == len(design.rhs)
+        errors = found.arrays["bse"][group]
+        np.testing.assert_allclose(errors[~np.isnan(errors)], theirs.bse, rtol=1e-6)
+    return found
+
+
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_each_group_is_as_formulaic_and_statsmodels_have_it(wages: pd.DataFrame, formula: str) -> None:
+    found = assert_as_formulaic_and_statsmodels(wages, formula)
+    assert (np.asarray(found.arrays["path"]) == 0).all(), found.said
+
+
+def test_groups_with_other_categories_keep_their_means(wages: pd.DataFrame) -> None:
+    """Their designs are made once more, for their own levels, and the rows left out still count."""
+    wages = wages.assign(kind=np.where((wages["year"] < 1983) & (wages["union"] == 1), "a", "b"))
+    wages.loc[wages["year"] == 1987, "kind"] = "c"
+    formula = "lwage ~ center(exper) * hours + lag(exper) + C(kind)"
+    assert_as_formulaic_and_statsmodels(wages, formula)
+
+
+def test_a_group_that_cannot_be_computed_does_not_keep_others_from_it(wages: pd.DataFrame) -> None:
+    """Two rows have no third; a group without values has no mean."""
+    short = wages[(wages["year"] != 1980) | (wages.groupby("year").cumcount() < 2)].copy()
+    short.loc[short["year"] == 1984, "hours"] = np.nan
+    formula = "lwage ~ I(exper / exper.iloc[2]) + center(hours)"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = fit_frame(short, ["year"], model="ols", formula=formula)
+    status = found.fits()["status"].tolist()
+    assert status.count("fitted") == 6
+    assert status[0] == "failed"
+    assert "out-of-bounds" in found.said[0]
+    assert np.isnan(found.arrays["params"][[0, 4]]).all()
+
+
+def test_a_group_of_its_own_is_no_other(wages: pd.DataFrame) -> None:
+    """To the bit, also where expressions make texts or categories, which are evaluated alone."""
+    frame = wages.assign(kind=wages["year"].map(lambda year: "ab"[year % 2]) + wages["union"].astype(str))
+    for formula in ("lwage ~ C(pd.cut(exper, 3))", "lwage ~ C(kind == kind.mode()[0]) + scale(exper)"):
+        found = fit_frame(frame, ["year"], model="ols", formula=formula)
+        for group, (_, part) in enumerate(frame.groupby("year")):
+            alone = fit_frame(part, ["year"], model="ols", formula=formula)
+            assert coefficients(found, group) == coefficients(alone, 0)
+            assert alone.fits()["status"].tolist() == [found.fits()["status"][group]]

@@ -173,11 +173,14 @@ def _check_names(
     problems += [f"{name} twice, also in datasets" for name in sorted(twice)]
     if problems:
         names = [*signature.options, *(name for each in inputs for name in sorted(each))]
+        data, hint = getattr(signature.stage, "unit_data", None), "change the build script"
+        if data in unknown:
+            hint = f"the first parameter after `unit` takes what a unit reads: write one before {data}"
         raise InputError(
             f"wrong arguments for the stage {stage}",
             found=", ".join(problems),
             expected=", ".join(names) or "none",
-            hint="change the build script",
+            hint=hint,
         )
 
 

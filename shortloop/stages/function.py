@@ -96,6 +96,7 @@ class UnitsStage(CollectingStage, FunctionStage):
 
     units_of: ClassVar[Function]
     allow_empty: ClassVar[bool]
+    unit_data: ClassVar[str | None]  # parameter that takes what a unit reads
     _found = None  # FoundUnits, when it is open
 
     @staticmethod
@@ -128,7 +129,7 @@ class UnitsStage(CollectingStage, FunctionStage):
         options = fields_of(kind).options.keys() & kind.unit_fields
         self._options = [name for name in options if type(self._shared[name]) not in IMMUTABLE]
         self._takes_name = UNIT in inspect.signature(kind.function).parameters
-        self._data = _data_of_unit(kind.function)
+        self._data = kind.unit_data
 
     def _find(self) -> FoundUnits:
         kind = type(self)
@@ -230,6 +231,7 @@ def stage_of_function(
         base = UnitsStage
         body |= {"units_of": staticmethod(units), "allow_empty": allow_empty}
         body["unit_fields"] = tuple(_fields(function, skip_first=True))
+        body["unit_data"] = _data_of_unit(function)
     return types.new_class(function.__name__, (base,), exec_body=lambda space: space.update(body))
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from shortloop.keys.file_state import at_one_moment
-from shortloop.keys.key import Parts
-from shortloop.plan.explain.reasons import is_open, reason_to_build, reason_to_wait
+from shortloop.keys.hashing import digest
+from shortloop.keys.key import Parts, with_order
+from shortloop.plan.explain.reasons import is_open, is_unread, reason_to_build, reason_to_wait
 from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built, Call, NotThereYet, Pipeline, Run, follow
 from shortloop.plan.request import Request, named_files, request
 from shortloop.project.project import project_directory
@@ -77,6 +78,7 @@ class Lookup:
         self.pipeline = pipeline
         self.places: dict[Place, str] = {}  # id of the job found or built for each place
         self._seen: dict[Place, int] = {}
+        self._by_options: dict[tuple[str, str | None, frozenset[str]], dict[str, list[str]]] = {}
 
     def request(self, stage: str, partition: str | None, call: Call) -> Request:
         """Sort the arguments of a request."""
@@ -119,15 +121,30 @@ class Lookup:
         """Say what decides if a job exists that has no place here: of old settings, or another pipeline."""
         if not is_open(parts):
             return ""
-        jobs = self.store.index.of_method(parts.method, wanted.partition)
+        unread = frozenset(name for name, value in parts.options.items() if is_unread(value))
+        jobs = self._alike(parts.method, wanted.partition, unread).get(options_digest(parts, unread), ())
         kept = (self.store.manifest_of(job) for job in jobs)
         return next(filter(None, (reason_to_wait(parts, each, wanted.sources) for each in kept)), "")
+
+    def _alike(self, method: str, partition: str | None, but: frozenset[str]) -> Mapping[str, list[str]]:
+        """Jobs by their options, but for some, the newest first: read once, however many are planned."""
+        found = self._by_options.get((method, partition, but))
+        if found is None:
+            found = self._by_options[method, partition, but] = {}
+            for job in self.store.index.of_method(method, partition):
+                if (manifest := self.store.manifest_of(job)) is not None:
+                    found.setdefault(options_digest(manifest.parts, but), []).append(job)
+        return found
 
     def before(self, wanted: Request) -> Manifest | None:
         return self.store.manifest_of(self.store.index.in_place(wanted.place))
 
     def reason(self, wanted: Request, parts: Parts) -> str:
         return reason_to_build(self.store, parts, self.before(wanted), wanted.sources)
+
+
+def options_digest(parts: Parts, but: Collection[str]) -> str:
+    return digest(with_order({name: value for name, value in parts.options.items() if name not in but}))
 
 
 def reused(found: StoredJob, wanted: Request) -> Built:

@@ -108,8 +108,12 @@ def nearest(before: Manifest, parts: Parts) -> Parts:
 
 
 def is_open(parts: Parts) -> bool:
-    values = [value for _, value in option_rows(parts.options)]
-    return UNKNOWN in _leaves([*values, *parts.inputs.values()])
+    return is_unread(parts.options) or UNKNOWN in _leaves([*parts.inputs.values()])
+
+
+def is_unread(option: Plain) -> bool:
+    """True if an option holds a file that was not read."""
+    return UNKNOWN in _leaves([value for _, value in option_rows({"": option})])
 
 
 def unmatched(old: Sequence[Plain], new: Sequence[Plain]) -> tuple[list[int], list[int]]:

@@ -96,6 +96,7 @@ def cause_fields(causes: list[Cause]) -> list[dict[str, object]]:
                     "partition": above.manifest.partition,
                     "compared_with": above.before or None,
                     "alike": alike,
+                    "followed": above.is_followed,
                     "causes": cause_fields(above.causes),
                 }
                 for above, alike in each.above
@@ -148,7 +149,9 @@ class _Printer:
             for each, number in cause.above:
                 more = f", and {number - 1} more like it" if number > 1 else ""
                 end = again = self._again((each.manifest.job, each.before))
-                if not each.causes:
+                if not each.is_followed:
+                    end = f": `shortloop why {each.manifest.job}` goes on from here"
+                elif not each.causes:
                     end = f", same code and inputs as {each.before}, but a different result"
                 print_lines(f"{indent}    {_job_name(each)} ({_stage(each)}){more}{end}")
                 if not again:

@@ -26,6 +26,7 @@ from shortloop.store.store import Store
 if TYPE_CHECKING:
     import numpy as np
 
+DEEPEST = 12  # levels of jobs above that are compared
 RECENT = 100  # older jobs that are looked at for the most similar one
 
 
@@ -48,15 +49,17 @@ class Explained:
     before: str = ""  # job compared with; empty: none
     in_place: bool = False  # True if that was in its place before, else it is a similar older job
     causes: list[Cause] = field(default_factory=list)  # empty: no difference
+    is_followed: bool = True  # False if its causes were not looked for
 
     def roots(self) -> frozenset[str]:
         """Root causes, whatever jobs lie between: equal for jobs with the same cause."""
         above = [each.roots() for cause in self.causes for each, _ in cause.above]
-        own = (str(cause.difference) for cause in self.causes if cause.difference.kind != "input")
-        return frozenset(own).union(*above)
+        own = [str(cause.difference) for cause in self.causes if cause.difference.kind != "input"]
+        return frozenset(own if self.is_followed else [self.manifest.job]).union(*above)
 
 
-def explain(store: Store, job: str, against: str = "") -> Explained:
+def explain(store: Store, job: str, against: str = "", deep: int = DEEPEST) -> Explained:
+    """Compare a job with an older one, and jobs above it that came out different, so many levels deep."""
     manifest = store.manifest_of(job)
     folder = store.folder(job)
     if manifest is None and folder is not None and is_outdated(folder):
@@ -77,10 +80,13 @@ def explain(store: Store, job: str, against: str = "") -> Explained:
         before = _most_similar(store, manifest)
     if before is None:
         return Explained(manifest)
+    is_in_place = bool(against) or before.job == manifest.previous
+    if not deep:
+        return Explained(manifest, before.job, is_in_place, is_followed=False)
     # Where two jobs are named, what they were really made of.
     made_of = before.parts if against else nearest(before, manifest.parts)
-    causes = [_cause(store, manifest, before, each) for each in differences(made_of, manifest.parts)]
-    return Explained(manifest, before.job, bool(against) or before.job == manifest.previous, causes)
+    causes = [_cause(store, manifest, before, each, deep) for each in differences(made_of, manifest.parts)]
+    return Explained(manifest, before.job, is_in_place, causes)
 
 
 def same_cause(explained: list[Explained]) -> list[list[Explained]]:
@@ -91,11 +97,11 @@ def same_cause(explained: list[Explained]) -> list[list[Explained]]:
     return list(found.values())
 
 
-def _cause(store: Store, manifest: Manifest, before: Manifest, each: Difference) -> Cause:
+def _cause(store: Store, manifest: Manifest, before: Manifest, each: Difference, deep: int) -> Cause:
     if each.kind == "code":
         return _code_cause(store, manifest, before, each)
     if each.kind == "input" and None not in (each.old, each.new):
-        return _input_cause(store, manifest, before, each)
+        return _input_cause(store, manifest, before, each, deep)
     return Cause(each, each.words(full=True))
 
 
@@ -110,7 +116,7 @@ def _code_cause(store: Store, manifest: Manifest, before: Manifest, each: Differ
     return Cause(each, each.words(changed_names(old, new)), diff)
 
 
-def _input_cause(store: Store, manifest: Manifest, before: Manifest, each: Difference) -> Cause:
+def _input_cause(store: Store, manifest: Manifest, before: Manifest, each: Difference, deep: int) -> Cause:
     old, new = _sources(store, before, each.name), _sources(store, manifest, each.name)
     contents_old, contents_new = _listed(each.old), _listed(each.new)
     if not len(old) == len(new) == len(contents_old) == len(contents_new):
@@ -121,7 +127,7 @@ def _input_cause(store: Store, manifest: Manifest, before: Manifest, each: Diffe
         for was, now in zip(lost, different)
         if store.manifest_of(old[was]) is not None and store.manifest_of(new[now]) is not None
     ]
-    groups = same_cause([explain(store, other, against=one) for one, other in pairs])
+    groups = same_cause([explain(store, other, one, deep - 1) for one, other in pairs])
     if len(new) == 1:
         words = f"{each.name}: {old[0]} → {new[0]} came out different"
     elif not different:

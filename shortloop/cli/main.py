@@ -198,6 +198,24 @@ def plan(
     print_plan(_prepared(script, settings, selection), every, as_json)
 
 
+@app.command()
+def graph(
+    script: Script = None,
+    settings: SettingsFile = None,
+    by_partition: Annotated[
+        bool, Option("--partitions", help="A node for each partition of a stage.")
+    ] = False,
+    output: Annotated[
+        Path | None, Option("--output", "-o", help="Write a picture, FILE.svg, or FILE.mmd for Mermaid.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Show the graph of a pipeline: its stages, what each is made from, and what a run would do."""
+    from shortloop.cli.graph import print_graph
+
+    print_graph(_prepared(script, settings, Selection()), by_partition, output, as_json)
+
+
 def _prepared(script: str | None, settings: Path | None, selection: Selection) -> str:
     """The build script, after setting the environment that it reads."""
     from shortloop.keys.methods import chosen_script

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
@@ -20,7 +19,7 @@ from shortloop.eeg.inspect.events import are_in_turn, by_phase, find_classes, ma
 from shortloop.eeg.inspect.feature_files import People, drop_incomplete, read_features
 from shortloop.eeg.inspect.folder import FEATURES, Folder
 from shortloop.eeg.inspect.format_options import EVENT_COLUMN
-from shortloop.eeg.inspect.rules import name_means
+from shortloop.eeg.inspect.rules import with_role
 from shortloop.eeg.inspect.scan import Scan, read_recordings
 
 WITHOUT_INNER_FOLDS = "lda"
@@ -98,11 +97,7 @@ def _choose_phases(scan: Scan) -> None:
     if len(phases) == 1:
         scan.train = phases[0]
         return
-    words = {phase: re.split(r"[-\d]+", phase) for phase in phases}
-    trains, decoded = (
-        [phase for phase in phases if any(role in name_means(word) for word in words[phase])]
-        for role in ("training", "decoded")
-    )
+    trains, decoded = with_role(phases, "training"), with_role(phases, "decoded")
     if len(trains) == 1 and (len(decoded) == 1 or len(phases) == 2):
         scan.train = trains[0]
         scan.decode = next(phase for phase in decoded or phases if phase != scan.train)

@@ -13,7 +13,7 @@ import numpy as np
 
 from shortloop.eeg.inspect.names import unique
 from shortloop.eeg.inspect.recording import Recorded
-from shortloop.eeg.inspect.rules import PHASES, as_name, event_means, has_meaning
+from shortloop.eeg.inspect.rules import PHASES, as_name, event_means, has_meaning, with_role
 
 T = TypeVar("T")
 EventNames = dict[str, dict[str, list[str]]]
@@ -149,8 +149,8 @@ def sections_in(recorded: Sequence[Recorded]) -> dict[str, dict[str, str]]:
 
 def _train_and_decode(phases: Mapping[str, T]) -> dict[str, T]:
     """Return the phase that trains and the decoded one, in this order; none unless there is one of each."""
-    pair = [[phase for phase in phases if role in event_means(phase)] for role in ("training", "decoded")]
-    return {phase: phases[phase] for (phase,) in pair} if all(len(each) == 1 for each in pair) else {}
+    trains, decoded = with_role(phases, "training"), with_role(phases, "decoded")
+    return {phase: phases[phase] for phase in (*trains, *decoded)} if len(trains) == len(decoded) == 1 else {}
 
 
 def by_phase(recorded: list[Recorded], names: EventNames) -> dict[str, list[Recorded]]:

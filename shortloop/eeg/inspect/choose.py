@@ -16,7 +16,7 @@ from shortloop.eeg.features.bins import check_bins_fit
 from shortloop.eeg.features.settings import AmplitudeSettings
 from shortloop.eeg.formats.epochs.events_tsv import COLUMNS
 from shortloop.eeg.inspect.events import are_in_turn, by_phase, find_classes, matching, phases_in, sections_in
-from shortloop.eeg.inspect.feature_files import People, drop_incomplete, read_features
+from shortloop.eeg.inspect.feature_files import drop_incomplete, read_features
 from shortloop.eeg.inspect.folder import FEATURES, Folder
 from shortloop.eeg.inspect.format_options import EVENT_COLUMN
 from shortloop.eeg.inspect.rules import with_role
@@ -41,16 +41,14 @@ def scan_recordings(folder: Folder, tell: Tell) -> Scan:
     chosen = None
     for format in sorted(counts, key=lambda each: -counts[each]):
         scan = Scan(folder, format, other_formats={k: v for k, v in counts.items() if k != format})
-        if format in FEATURES:
-            _choose(scan, read_features(scan, tell))
+        read = read_features if format in FEATURES else read_recordings
+        read(scan, tell)
+        if both := _with_both_phases(scan):
+            scan = both
         else:
-            read_recordings(scan, tell)
-            if both := _with_both_phases(scan):
-                scan = both
-            else:
-                _choose(scan, {})
-                if len(scan.patterns) == 1 and scan.all_recorded():
-                    scan.sections = sections_in(scan.all_recorded())
+            _choose(scan)
+            if len(scan.patterns) == 1 and scan.all_recorded():
+                scan.sections = sections_in(scan.all_recorded())
         if chosen is None or scan.recorded:
             chosen = scan
         if scan.recorded or chosen.format in FEATURES:
@@ -59,11 +57,11 @@ def scan_recordings(folder: Folder, tell: Tell) -> Scan:
     return chosen
 
 
-def _choose(scan: Scan, people: People) -> None:
+def _choose(scan: Scan) -> None:
     _choose_phases(scan)
     order = [phase for phase in (scan.train, scan.decode) if phase in scan.patterns]
     scan.patterns = {phase: scan.patterns[phase] for phase in dict.fromkeys([*order, *scan.patterns])}
-    drop_incomplete(scan, people)
+    drop_incomplete(scan)
     _choose_classes(scan)
     options, choices = scan.folder.options.get(scan.format, {}), scan.folder.choices
     default = options.get(EVENT_COLUMN) in COLUMNS and f"{COLUMNS[0]}: " not in choices.get(EVENT_COLUMN, "")
@@ -85,7 +83,7 @@ def _with_both_phases(scan: Scan) -> Scan | None:
         left_out={**scan.left_out},
         event_names=names,
     )
-    _choose(both, {})
+    _choose(both)
     return both if both.classes.certain and both.trials else None
 
 

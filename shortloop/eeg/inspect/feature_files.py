@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,8 +22,6 @@ from shortloop.eeg.inspect.scan import Scan
 
 POWER = ("freq", "hz", "pow")  # parts of names of features of power
 ARRAY = ".npy"
-People = Mapping[tuple[str, str], frozenset[str]]
-"""Participants with a file of each kind and phase."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,7 @@ class _File:
     labels_pattern: str = ""
 
 
-def read_features(scan: Scan, tell: Tell) -> People:
+def read_features(scan: Scan, tell: Tell) -> None:
     """Read all files in parallel; those that cannot be read are problems of the folder."""
     options = scan.folder.options.setdefault(scan.format, {})
     settings = FeaturesInput.to_read({"format": scan.format, **options})
@@ -53,7 +51,6 @@ def read_features(scan: Scan, tell: Tell) -> People:
             scan.left_out[one.who] = f"{one.file.name}: {found.problem}"
         else:
             groups[one.group].append((one, *found))
-    people: dict[tuple[str, str], frozenset[str]] = {}
     for group, of_group in groups.items():
         first, *_ = of_group[0]
         kind = _kind(group, [name for _, _, name in of_group])
@@ -64,21 +61,20 @@ def read_features(scan: Scan, tell: Tell) -> People:
         scan.patterns.setdefault(phase, []).append(first.pattern)
         if first.labels_pattern:
             scan.labels[phase] = first.labels_pattern
-        people[kind, phase] = frozenset(one.who for one, _, _ in of_group)
+        scan.people[kind, phase] = {one.who for one, _, _ in of_group}
         for one, trials, _ in of_group:  # the trials are those of the first kind
             recorded = Recorded(source=settings.classes_in, events=dict(trials))
             scan.recorded.setdefault(one.who, {}).setdefault(phase, [recorded])
-    return people
 
 
-def drop_incomplete(scan: Scan, people: People) -> None:
+def drop_incomplete(scan: Scan) -> None:
     """Drop kinds of features without the training phase, and participants without one of the others."""
     if scan.train:
         scan.kinds = {kind: files for kind, files in scan.kinds.items() if scan.train in files}
     for kind, files in scan.kinds.items():
         for phase in files:
             if not scan.train or phase in (scan.train, scan.decode):
-                for who in scan.recorded.keys() - people[kind, phase]:
+                for who in scan.recorded.keys() - scan.people[kind, phase]:
                     scan.left_out.setdefault(who, f"no {kind} features of {phase}")
 
 

@@ -49,6 +49,7 @@ class Scan:
     files_left_out: dict[Path, str] = field(default_factory=dict)
     other_formats: dict[str, int] = field(default_factory=dict)  # numbers of recordings
     kinds: dict[str, dict[str, str]] = field(default_factory=dict)  # files of features, by kind and phase
+    people: dict[tuple[str, str], set[str]] = field(default_factory=dict)  # with features of a kind and phase
     labels: dict[str, str] = field(default_factory=dict)  # files of their classes, by phase
     sections: dict[str, dict[str, str]] = field(default_factory=dict)  # events around phases, by phase
     versions: dict[str, dict[str, list[str]]] = field(default_factory=dict)  # entities of BIDS, by phase

@@ -6,7 +6,6 @@ import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NoReturn
 
 from shortloop.analyses import Tell
 from shortloop.base.errors import InputError
@@ -43,11 +42,12 @@ class Folder:
 
 
 def find_recordings(folder: Path, tell: Tell) -> Folder:
+    if folder.is_file() or is_recording(folder):
+        hint = f"name the folder: {folder.parent}"
+        raise InputError("recordings are looked for in a folder", file=folder, hint=hint)
     if not folder.is_dir():
-        there, hint = "a file" if folder.is_file() else "nothing", "name the folder that has the recordings"
-        raise InputError("no such folder", file=folder, found=there, hint=hint)
-    if is_recording(folder):
-        refuse_single(folder)
+        hint = "name the folder that has the recordings"
+        raise InputError("no such folder", file=folder, found="nothing", hint=hint)
     found = _bids_dataset(folder)
     if found is None:
         found = Folder(folder)
@@ -63,12 +63,6 @@ def find_recordings(folder: Path, tell: Tell) -> Folder:
         _report_misnamed(found)
     _drop_empty_rooms(found)
     return found
-
-
-def refuse_single(path: Path) -> NoReturn:
-    """Refuse a recording in place of its folder."""
-    hint = f"name the folder: {path.parent}"
-    raise InputError("recordings are looked for in a folder", file=path, hint=hint)
 
 
 def settings_of(format: str, options: dict[str, object]) -> RecordedInput:

@@ -13,7 +13,7 @@ from shortloop.eeg.checks.plausible import same_rate
 from shortloop.eeg.formats.bids import choosing
 from shortloop.eeg.formats.files.recognised import recognised
 from shortloop.eeg.inspect.choose import epochs_of, scan_recordings, window_of
-from shortloop.eeg.inspect.folder import BIDS, FEATURES, find_recordings, refuse_single
+from shortloop.eeg.inspect.folder import BIDS, FEATURES, find_recordings
 from shortloop.eeg.inspect.scan import Scan
 from shortloop.eeg.inspect.summary import describe, describe_left_out
 from shortloop.settings.changes import toml_key, toml_value
@@ -48,12 +48,10 @@ WANTED = {
 
 def look(folder: Path, project: Path, tell: Tell) -> Look | None:
     """Propose a study of the recordings in a folder; None if there are none."""
-    if folder.is_file():
-        if not recognised(folder):
-            return None
-        refuse_single(folder)
+    if folder.is_file() and not recognised(folder):
+        return None
     found = find_recordings(folder, tell)
-    if not found.recordings and not (found.problems or found.not_read):
+    if not (found.recordings or found.problems or found.not_read):
         return None
     if not found.recordings:
         _refuse(folder, "there is no recording that can be read", describe_left_out(found))

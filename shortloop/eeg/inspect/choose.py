@@ -19,6 +19,7 @@ from shortloop.eeg.inspect.events import are_in_turn, by_phase, find_classes, ma
 from shortloop.eeg.inspect.feature_files import drop_incomplete, read_features
 from shortloop.eeg.inspect.folder import FEATURES, Folder
 from shortloop.eeg.inspect.format_options import EVENT_COLUMN
+from shortloop.eeg.inspect.recording import total_events
 from shortloop.eeg.inspect.rules import with_role
 from shortloop.eeg.inspect.scan import Scan, read_recordings
 
@@ -59,8 +60,7 @@ def scan_recordings(folder: Folder, tell: Tell) -> Scan:
 
 def _choose(scan: Scan) -> None:
     _choose_phases(scan)
-    order = [phase for phase in (scan.train, scan.decode) if phase in scan.patterns]
-    scan.patterns = {phase: scan.patterns[phase] for phase in dict.fromkeys([*order, *scan.patterns])}
+    scan.patterns = {phase: scan.patterns[phase] for phase in dict.fromkeys([*scan.phases(), *scan.patterns])}
     drop_incomplete(scan)
     _choose_classes(scan)
     options, choices = scan.folder.options.get(scan.format, {}), scan.folder.choices
@@ -89,8 +89,8 @@ def _with_both_phases(scan: Scan) -> Scan | None:
 
 def _choose_phases(scan: Scan) -> None:
     """Choose the phase that trains and the decoded one, as far as names or events tell."""
-    every = [(phase, one) for of in scan.recorded.values() for phase, some in of.items() for one in some]
-    with_events = {phase for phase, one in every if one.events}
+    every = [recordings for of in scan.recorded.values() for recordings in of.items()]
+    with_events = {phase for phase, some in every if any(each.events for each in some)}
     phases = [phase for phase in scan.patterns if phase in with_events] or [*scan.patterns]
     if len(phases) == 1:
         scan.train = phases[0]
@@ -106,29 +106,28 @@ def _choose_phases(scan: Scan) -> None:
 
 def _choose_classes(scan: Scan) -> None:
     """Choose classes, and participants with enough trials of them."""
-    used = [phase for phase in (scan.train, scan.decode) if phase] or [*scan.patterns]
     seen = {}
     for who, phases in scan.recorded.items():
-        missing = [phase for phase in used if scan.train and phase not in phases]
-        if missing and who not in scan.left_out:
-            scan.left_out[who] = f"nothing of {' and '.join(missing)}"
+        missing = [phase for phase in scan.phases() if scan.train and phase not in phases]
+        if missing:
+            scan.left_out.setdefault(who, f"nothing of {' and '.join(missing)}")
         if who not in scan.left_out:
-            seen[who] = {
-                phase: sum((Counter(each.events) for each in every), Counter[str]())
-                for phase, every in phases.items()
-            }
+            seen[who] = {phase: total_events(every) for phase, every in phases.items()}
     if not seen:
         return
-    of_phase = [{who: events[phase] for who, events in seen.items() if phase in events} for phase in used]
+    of_phase = [{who: of[phase] for who, of in seen.items() if phase in of} for phase in scan.phases()]
     scan.classes = find_classes([each for each in of_phase if each])
     if scan.classes.certain and _are_parts_of_trials(scan):
         scan.classes = replace(scan.classes, certain=False)
-    if not (scan.train and scan.classes.certain):
+    sure = scan.train and scan.classes.certain
+    trials = _trials(scan, seen, scan.classes.events if sure else scan.classes.likely())
+    scan.folds, lacking = folds_for(trials, LinearSvmSettings().nested_folds)
+    if len(lacking) == len(trials):
+        scan.estimator = WITHOUT_INNER_FOLDS
+        scan.folds, lacking = folds_for(trials, None)
+    if not sure:
         scan.trials = {who: {} for who in seen}
-        _choose_folds(scan, _trials(scan, seen, scan.classes.likely()))
         return
-    trials = _trials(scan, seen, scan.classes.events)
-    lacking = _choose_folds(scan, trials)
     for who, events in seen.items():
         for phase in filter(None, (scan.decode, scan.train)):
             none = [name for name, event in scan.classes.events.items() if not matching(event, events[phase])]
@@ -161,15 +160,6 @@ def _trials(
             for name in names
         }
     return found
-
-
-def _choose_folds(scan: Scan, trials: dict[str, dict[str, int]]) -> dict[str, str]:
-    """Choose folds, and inner folds if there are trials enough; return participants with too few, and why."""
-    scan.folds, lacking = folds_for(trials, LinearSvmSettings().nested_folds)
-    if len(lacking) == len(trials):
-        scan.estimator = WITHOUT_INNER_FOLDS
-        scan.folds, lacking = folds_for(trials, None)
-    return lacking
 
 
 def window_of(start: float, stop: float, rate: float) -> AmplitudeSettings:

@@ -6,7 +6,8 @@ import multiprocessing
 import os
 import signal
 import warnings
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -35,6 +36,10 @@ class Recorded:
     source: str = ""  # of the events
     events: dict[str, int] = field(default_factory=dict)
     onsets: dict[str, list[int]] = field(default_factory=dict)
+
+
+def total_events(every: Iterable[Recorded]) -> Counter[str]:
+    return sum((Counter(each.events) for each in every), Counter[str]())
 
 
 def read_recording(settings: RecordedInput, named: Named, participant: str) -> Recorded | InputError:

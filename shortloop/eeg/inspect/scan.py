@@ -54,15 +54,18 @@ class Scan:
     sections: dict[str, dict[str, str]] = field(default_factory=dict)  # events around phases, by phase
     versions: dict[str, dict[str, list[str]]] = field(default_factory=dict)  # entities of BIDS, by phase
 
+    def phases(self) -> list[str]:
+        """Return the phase that trains and the decoded one; all, if nobody can tell."""
+        return [*filter(None, (self.train, self.decode))] or [*self.patterns]
+
     def all_recorded(self, participants: Container[str] | None = None) -> list[Recorded]:
         """Return recordings with events in the phases of the study, by default those of all participants."""
-        used = {self.train, self.decode} - {None} or {*self.patterns}
         return [
             each
             for who, phases in self.recorded.items()
-            for phase, every in phases.items()
-            for each in every
-            if (participants is None or who in participants) and phase in used and each.rate
+            for phase in phases
+            for each in phases[phase]
+            if (participants is None or who in participants) and phase in self.phases() and each.rate
         ]
 
     def study_recordings(self) -> list[Recorded]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from shortloop.base.text import counted, one_line, short_list
 from shortloop.eeg.inspect.folder import Folder
-from shortloop.eeg.inspect.recording import Recorded
+from shortloop.eeg.inspect.recording import Recorded, total_events
 from shortloop.eeg.inspect.scan import Scan
 
 FEW = 8  # items that are listed
@@ -75,7 +75,7 @@ def _phase(scan: Scan, phase: str, patterns: Sequence[str]) -> list[str]:
         facts = [counted(len(every), "recording"), *_facts([each for each in every if each.rate])]
         lines.append(f"  {', '.join(facts)}")
     if every:
-        events = sum((Counter(each.events) for each in every), Counter[str]())
+        events = total_events(every)
         sources = " and ".join(sorted({each.source for each in every if each.source}))
         names = _some((f"{count:,} × {one_line(name)}" for name, count in events.most_common()), 20)
         lines.append(f"  events ({sources}): {names}" if events else "  no events")

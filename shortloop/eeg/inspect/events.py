@@ -54,8 +54,8 @@ def find_classes(phases: Sequence[Mapping[str, Mapping[str, int]]]) -> Classes:
     shared = [name for name in usual if all(name in total for total in totals)]
     kept = [name for name in shared if not has_meaning(name, {"no class"})]
     sure = [name for name in kept if not has_meaning(name, {"perhaps no class"})]
-    counts = [every[name] for name in sure]
-    if len(sure) > 1 and not any(_alike(every[name], counts) for name in kept if name not in sure):
+    pairs = [sorted((every[name], every[other])) for name in kept if name not in sure for other in sure]
+    if len(sure) > 1 and not any(most <= ALIKE * least for least, most in pairs):
         kept = sure
     doubtful = len(kept) < 2 <= len(shared)  # one of them is a response, a fixation or the like
     if doubtful:
@@ -81,10 +81,6 @@ def _is_usual(name: str, participants: Mapping[str, Mapping[str, int]]) -> bool:
     """True if most participants have the event, and more than a few times."""
     found = [seen[name] for seen in participants.values() if name in seen]
     return 2 * len(found) > len(participants) and sum(found) >= FEWEST * len(found)
-
-
-def _alike(count: int, counts: Sequence[int]) -> bool:
-    return any(max(count, other) <= ALIKE * min(count, other) for other in counts)
 
 
 def _is_certain(counts: Sequence[int], participants: int) -> bool:

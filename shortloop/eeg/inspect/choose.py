@@ -16,12 +16,11 @@ from shortloop.eeg.features.bins import check_bins_fit
 from shortloop.eeg.features.settings import AmplitudeSettings
 from shortloop.eeg.formats.epochs.events_tsv import COLUMNS
 from shortloop.eeg.inspect.events import are_in_turn, by_phase, find_classes, matching, phases_in, sections_in
-from shortloop.eeg.inspect.feature_files import drop_incomplete, read_features
 from shortloop.eeg.inspect.folder import FEATURES, Folder
 from shortloop.eeg.inspect.format_options import EVENT_COLUMN
 from shortloop.eeg.inspect.recording import total_events
 from shortloop.eeg.inspect.rules import with_role
-from shortloop.eeg.inspect.scan import Scan, read_recordings
+from shortloop.eeg.inspect.scan import Scan, read_features, read_recordings
 
 WITHOUT_INNER_FOLDS = "lda"
 MOST_NAMED = 6  # events of a participant without those of the others
@@ -61,7 +60,7 @@ def scan_recordings(folder: Folder, tell: Tell) -> Scan:
 def _choose(scan: Scan) -> None:
     _choose_phases(scan)
     scan.patterns = {phase: scan.patterns[phase] for phase in dict.fromkeys([*scan.phases(), *scan.patterns])}
-    drop_incomplete(scan)
+    _drop_incomplete(scan)
     _choose_classes(scan)
     options, choices = scan.folder.options.get(scan.format, {}), scan.folder.choices
     default = options.get(EVENT_COLUMN) in COLUMNS and f"{COLUMNS[0]}: " not in choices.get(EVENT_COLUMN, "")
@@ -102,6 +101,17 @@ def _choose_phases(scan: Scan) -> None:
     elif len(decoded) == 1 and len(phases) == 2:
         scan.decode = decoded[0]
         scan.train = next(phase for phase in phases if phase != scan.decode)
+
+
+def _drop_incomplete(scan: Scan) -> None:
+    """Drop kinds of features without the training phase, and participants without one of the others."""
+    if scan.train:
+        scan.kinds = {kind: files for kind, files in scan.kinds.items() if scan.train in files}
+    for kind, files in scan.kinds.items():
+        for phase in files:
+            if not scan.train or phase in (scan.train, scan.decode):
+                for who in scan.recorded.keys() - scan.people[kind, phase]:
+                    scan.left_out.setdefault(who, f"no {kind} features of {phase}")
 
 
 def _choose_classes(scan: Scan) -> None:

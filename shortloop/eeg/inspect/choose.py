@@ -15,12 +15,11 @@ from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.features.bins import check_bins_fit
 from shortloop.eeg.features.settings import AmplitudeSettings
 from shortloop.eeg.formats.epochs.events_tsv import COLUMNS
-from shortloop.eeg.inspect.events import are_in_turn, by_phase, find_classes, matching, phases_in, sections_in
+from shortloop.eeg.inspect.events import are_in_turn, find_classes, matching, phases_in, sections_in
 from shortloop.eeg.inspect.folder import FEATURES, Folder
 from shortloop.eeg.inspect.format_options import EVENT_COLUMN
-from shortloop.eeg.inspect.recording import total_events
 from shortloop.eeg.inspect.rules import with_role
-from shortloop.eeg.inspect.scan import Scan, read_features, read_recordings
+from shortloop.eeg.inspect.scan import Recorded, Scan, read_features, read_recordings, total_events
 
 WITHOUT_INNER_FOLDS = "lda"
 MOST_NAMED = 6  # events of a participant without those of the others
@@ -48,7 +47,7 @@ def scan_recordings(folder: Folder, tell: Tell) -> Scan:
         else:
             _choose(scan)
             if len(scan.patterns) == 1 and scan.all_recorded():
-                scan.sections = sections_in(scan.all_recorded())
+                scan.sections = sections_in(each.events for each in scan.all_recorded())
         if chosen is None or scan.recorded:
             chosen = scan
         if scan.recorded or chosen.format in FEATURES:
@@ -78,12 +77,25 @@ def _with_both_phases(scan: Scan) -> Scan | None:
     both = replace(
         scan,
         patterns=dict.fromkeys(names, patterns),
-        recorded={who: by_phase(phases[only], names) for who, phases in scan.recorded.items()},
+        recorded={who: _by_phase(phases[only], names) for who, phases in scan.recorded.items()},
         left_out={**scan.left_out},
         event_names=names,
     )
     _choose(both)
     return both if both.classes.certain and both.trials else None
+
+
+def _by_phase(recorded: list[Recorded], names: dict[str, dict[str, list[str]]]) -> dict[str, list[Recorded]]:
+    """Divide the events of one participant's recordings among phases."""
+    found = {}
+    for phase, events in names.items():
+        own = []
+        for each in recorded:
+            counts = {rest: sum(each.events.get(n, 0) for n in called) for rest, called in events.items()}
+            own.append(replace(each, events={rest: count for rest, count in counts.items() if count}))
+        if any(each.events for each in own):
+            found[phase] = own
+    return found
 
 
 def _choose_phases(scan: Scan) -> None:

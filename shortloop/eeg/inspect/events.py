@@ -6,13 +6,12 @@ import itertools
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
 
 from shortloop.eeg.inspect.names import unique
-from shortloop.eeg.inspect.recording import Recorded
 from shortloop.eeg.inspect.rules import PHASES, as_name, event_means, has_meaning, with_role
 
 T = TypeVar("T")
@@ -124,9 +123,9 @@ def phases_in(names: Iterable[str]) -> EventNames:
     return pair if pair and len(set.intersection(*map(set, pair.values()))) > 1 else {}
 
 
-def sections_in(recorded: Sequence[Recorded]) -> dict[str, dict[str, str]]:
-    """Find the events at the start, and perhaps the stop, of two phases in each recording."""
-    once = set.intersection(*({name for name, n in each.events.items() if n == 1} for each in recorded))
+def sections_in(recorded: Iterable[Mapping[str, int]]) -> dict[str, dict[str, str]]:
+    """Find the events at the start, and perhaps the stop, of two phases; counts are of each recording."""
+    once = set.intersection(*({name for name, count in of.items() if count == 1} for of in recorded))
     found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for name in sorted(once):
         parts = [part.casefold() for part in BETWEEN.split(name) if part]
@@ -147,19 +146,6 @@ def _train_and_decode(phases: Mapping[str, T]) -> dict[str, T]:
     """Return the phase that trains and the decoded one, in this order; none unless there is one of each."""
     trains, decoded = with_role(phases, "training"), with_role(phases, "decoded")
     return {phase: phases[phase] for phase in (*trains, *decoded)} if len(trains) == len(decoded) == 1 else {}
-
-
-def by_phase(recorded: list[Recorded], names: EventNames) -> dict[str, list[Recorded]]:
-    """Divide the events of one participant's recordings among phases."""
-    found = {}
-    for phase, events in names.items():
-        own = []
-        for each in recorded:
-            counts = {rest: sum(each.events.get(n, 0) for n in called) for rest, called in events.items()}
-            own.append(replace(each, events={rest: count for rest, count in counts.items() if count}))
-        if any(each.events for each in own):
-            found[phase] = own
-    return found
 
 
 def are_in_turn(onsets: Mapping[str, Iterable[float]]) -> bool:

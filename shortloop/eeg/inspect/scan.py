@@ -99,12 +99,6 @@ class Scan:
     def study_recordings(self) -> list[Recorded]:
         return self.all_recorded(self.trials or None)
 
-    def reasons(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
-        for who, why in self.left_out.items():
-            found.setdefault(why, []).append(who)
-        return found
-
     def shared_channels(self) -> list[str]:
         every = self.study_recordings()
         return [name for name in every[0].channels if all(name in each.channels for each in every)]

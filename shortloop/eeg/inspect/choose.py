@@ -100,8 +100,9 @@ def _by_phase(recorded: list[Recorded], names: dict[str, dict[str, list[str]]]) 
 
 def _choose_phases(scan: Scan) -> None:
     """Choose the phase that trains and the decoded one, as far as names or events tell."""
-    every = [recordings for of in scan.recorded.values() for recordings in of.items()]
-    with_events = {phase for phase, some in every if any(each.events for each in some)}
+    with_events = {
+        phase for of in scan.recorded.values() for phase, every in of.items() if total_events(every)
+    }
     phases = [phase for phase in scan.patterns if phase in with_events] or [*scan.patterns]
     if len(phases) == 1:
         scan.train = phases[0]
@@ -121,7 +122,7 @@ def _drop_incomplete(scan: Scan) -> None:
         scan.kinds = {kind: files for kind, files in scan.kinds.items() if scan.train in files}
     for kind, files in scan.kinds.items():
         for phase in files:
-            if not scan.train or phase in (scan.train, scan.decode):
+            if phase in scan.phases():
                 for who in scan.recorded.keys() - scan.people[kind, phase]:
                     scan.left_out.setdefault(who, f"no {kind} features of {phase}")
 

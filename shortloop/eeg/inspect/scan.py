@@ -125,14 +125,12 @@ def read_recordings(scan: Scan, tell: Tell) -> None:
             found="\n".join(f"{path.name}: {why}" for path, why in scan.files_left_out.items()),
             hint="rename the files, or write a study file that names each",
         )
-    first = asked[0][-1]
     options = scan.folder.options.setdefault(scan.format, {})
-    more, scan.folder.choices = find_options(scan.format, first, options)
+    more, scan.folder.choices = find_options(scan.format, asked[0][-1], options)
     options |= more
     warm_up(settings_of(scan.format, options))
     found = parallel_map(partial(_read, settings_of(scan.format, options)), asked, tell)
-    unit = _unit_of_onsets(found)
-    if unit:
+    if unit := _unit_of_onsets(found):
         scan.folder.choices["event_unit"] = f"{unit}, as in s most events are after the end of recordings"
         options["event_unit"] = unit
         found = parallel_map(partial(_read, settings_of(scan.format, options)), asked, tell)

@@ -82,8 +82,10 @@ class _Recorder(Run):
         return [File("", path) for path in paths]
 
     def ask(self, stage: str, partition: str | None, call: Call) -> Built:
-        asked = STAGES[stage]()
+        asked: Any = STAGES[stage]()
         vars(asked).update(call.arguments, partition=partition or "")
+        if stage == "import_features":
+            asked.settings = FeaturesInput.to_read(asked.settings)
         self.asked.append(asked)
         return Built("", stage, partition)
 
@@ -93,24 +95,17 @@ class _InMemory(Outputs):
         return np.empty(shape, dtype)
 
 
-def _import_jobs(study: Study, file: Path) -> list[Import]:
-    """Ask for the jobs of the import, as the build script does."""
-    recorder = _Recorder()
-    run = StudyRun(recorder, study, file)
-    if isinstance(study.input, FeaturesInput):
-        for kind in study.features.kinds:
-            pipeline.import_features(run, kind=kind)
-        for job in recorder.asked:
-            job.settings = FeaturesInput.to_read(job.settings)
-    else:
-        pipeline.import_epochs(run)
-    return recorder.asked
-
-
 def _imports_of(study: Study, file: Path, problems: list[InputError], depth: int = 0) -> list[Import]:
     """Return the import of a participant; if files are missing, of phases and features that have files."""
+    recorder = _Recorder()
+    run = StudyRun(recorder, study, file)
     try:
-        return _import_jobs(study, file)
+        if isinstance(study.input, FeaturesInput):
+            for kind in study.features.kinds:
+                pipeline.import_features(run, kind=kind)
+        else:
+            pipeline.import_epochs(run)
+        return recorder.asked
     except InputError as error:
         known = len(problems)
         parts = (_parts(study), _of_one_file(study), ())[depth]

@@ -213,7 +213,10 @@ def read_features(scan: Scan, tell: Tell) -> None:
             groups[one.group].append((one, *found))
     for group, of_group in groups.items():
         first, *_ = of_group[0]
-        kind = _kind(group, [name for _, _, name in of_group])
+        meanings = frozenset[str]().union(*map(name_means, group.split("-")))
+        is_power = any(part in name.casefold() for _, _, name in of_group for part in POWER)
+        is_power = is_power or ("power" in meanings and "amplitude" not in meanings)
+        kind = "power" if is_power else "amplitude"
         phase = first.phase or _without(group, {kind, "array"}) or ONLY
         if phase in scan.kinds.get(kind, ()):
             phase = group
@@ -239,13 +242,6 @@ def _read_trials(settings: FeaturesInput, one: _File) -> tuple[Counter[str], str
         return read_apart(read, files, participant=one.who, declared=settings.declared)
     except InputError as error:
         return error
-
-
-def _kind(group: str, names: list[str]) -> str:
-    if any(part in name.casefold() for name in names for part in POWER):
-        return "power"
-    meanings = frozenset().union(*map(name_means, group.split("-")))
-    return "power" if "power" in meanings and "amplitude" not in meanings else "amplitude"
 
 
 def _without(group: str, meanings: set[str]) -> str:

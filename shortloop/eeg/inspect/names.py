@@ -213,12 +213,9 @@ def _same_places(by_name: dict[str, list[_SplitPath]], place: Place) -> Places:
     # Participant 1 alone has a session 1.
     if place[1] is None or (len(by_name) == 1 and next(iter(by_name)).isdigit()):
         return frozenset()
-    always: dict[tuple[int, int], bool] = {}
-    for name, every in by_name.items():
-        for each in every:
-            for at, text in each.by_place.items():
-                always[at] = always.get(at, True) and composed(text) == name
-    return frozenset(at for at, same in always.items() if same)
+    paths = [(name, each) for name, every in by_name.items() for each in every]
+    others = {at for name, each in paths for at, text in each.by_place.items() if composed(text) != name}
+    return frozenset(at for _, each in paths for at in each.by_place) - others
 
 
 def _phases(words: dict[_SplitPath, tuple[str, ...]]) -> dict[_SplitPath, str]:

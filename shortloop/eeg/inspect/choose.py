@@ -108,6 +108,8 @@ def _choose_phases(scan: Scan) -> None:
         scan.train = phases[0]
         return
     trains, decoded = with_role(phases, "training"), with_role(phases, "decoded")
+    if trains == decoded:  # nothing, or one phase whose name has words of both
+        return
     if len(trains) == 1 and (len(decoded) == 1 or len(phases) == 2):
         scan.train = trains[0]
         scan.decode = next(phase for phase in decoded or phases if phase != scan.train)

@@ -109,6 +109,7 @@ def _sort(path: Path, found: Folder) -> None:
         if not path.stat().st_size:
             raise InputError("the file is empty", file=path)
         kind = recognised(path)
+        format = _format_of(path, kind, found)
     except UnicodeEncodeError:
         found.problems[path] = InputError("its name is not valid UTF-8: rename it", file=path)
     except InputError as error:
@@ -120,7 +121,7 @@ def _sort(path: Path, found: Folder) -> None:
         else:
             found.others.append(path)
     else:
-        if format := _format_of(path, kind, found):
+        if format:
             found.recordings.setdefault(format, []).append(path)
         elif kind is None or kind.format or kind.name.startswith("BrainVision markers"):
             found.others.append(path)
@@ -159,7 +160,7 @@ def _choose_options(found: Folder) -> None:
         every = [found.tables[path] for path in files]
         if not every:
             continue
-        usual = max(every, key=lambda each: (every.count(each), -every.index(each)))
+        usual = max(every, key=every.count)
         found.options[format] = dict(usual)
         for path in [path for path in files if found.tables[path] != usual]:
             files.remove(path)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import pkgutil
+import re
 import signal
 import subprocess
 import sys
@@ -42,7 +43,7 @@ ENOUGH = 0.5  # s: work that takes less in all repeats is repeated more often
 MOST = 25  # repeats
 LEAST = 0.3  # s, below which shares of time say nothing: clocks tick hundredths
 SAMPLED = 0.3  # s that work takes, at least, while memory is sampled
-OWN = ("Pss_Anon", "Pss_Shmem")
+OWN = re.compile(r"^Pss_(?:Anon|Shmem): +(\d+) kB", re.MULTILINE)
 """Memory of a process, and its part of what it shares; pages of files belong to the system."""
 
 
@@ -220,10 +221,9 @@ def memory(pid: int) -> int | None:
     """Bytes of memory of a process and its descendants; shared memory counts once."""
     found = 0
     for each in family(pid):
-        with suppress(OSError, ValueError, IndexError):
-            for line in Path(f"/proc/{each.pid}/smaps_rollup").read_text(encoding="ascii").splitlines():
-                name, _, size = line.partition(":")
-                found += 1024 * int(size.split()[0]) if name in OWN else 0
+        with suppress(OSError):
+            text = Path(f"/proc/{each.pid}/smaps_rollup").read_text(encoding="ascii")
+            found += 1024 * sum(map(int, OWN.findall(text)))
     return found or None
 
 

@@ -22,7 +22,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from shortloop.frames.work import ADDED, APPLY, COLUMN, COUNT, GROUPS, KEY, NEW, ROW, Work, X
+from shortloop.frames.work import ADDED, APPLY, COLUMN, COUNT, GROUPS, KEY, NEW, ROW, TRAP_NAME, Work, X
 
 Columns = Mapping[str, Any]
 Run = Callable[[str, Sequence[int]], Columns]
@@ -40,9 +40,13 @@ def pandas(work: Work) -> Iterator[Run]:
 
 @contextmanager
 def pool(work: Work) -> Iterator[Run]:
-    """pandas in a pool of forks."""
+    """pandas in a pool of forks; that of the known mistake has a new fork for each file."""
     _one_thread()
-    with multiprocessing.get_context("fork").Pool(work.workers) as forks:
+    trap = work.library == TRAP_NAME
+    if trap:
+        np.random.seed(work.seed)  # noqa: NPY002  all forks inherit this state, which is the mistake
+    forks = multiprocessing.get_context("fork").Pool(work.workers, maxtasksperchild=1 if trap else None)
+    with forks:
         yield lambda what, parts: _joined(forks.map(partial(_of_part, work, what), parts, chunksize=1), what)
 
 
@@ -56,15 +60,6 @@ def joblib(work: Work) -> Iterator[Run]:
         yield lambda what, parts: _joined(parallel(of_part(work, what, part) for part in parts), what)
     if backend == "loky":
         _load("joblib.externals.loky").get_reusable_executor().shutdown(wait=True, kill_workers=True)
-
-
-@contextmanager
-def fork_trap(work: Work) -> Iterator[Run]:
-    """Known mistake: forks with copies of NumPy's global state, a new one for each file."""
-    _one_thread()
-    np.random.seed(work.seed)  # noqa: NPY002  the mistake
-    with multiprocessing.get_context("fork").Pool(work.workers, maxtasksperchild=1) as forks:
-        yield lambda what, parts: _joined(forks.map(partial(_of_fork, work), parts, chunksize=1), what)
 
 
 @contextmanager
@@ -243,7 +238,8 @@ def _one_thread() -> None:
 
 def _of_part(work: Work, what: str, part: int) -> Any:
     _one_thread()  # also in spawned processes
-    rng, columns = work.generator(part), [X] if what == COLUMN else None
+    rng: Any = np.random if work.library == TRAP_NAME else work.generator(part)
+    columns = [X] if what == COLUMN else None
     frame = _load("pandas").read_parquet(
         work.file(part), engine="pyarrow", columns=columns, use_threads=False
     )
@@ -253,7 +249,7 @@ def _of_part(work: Work, what: str, part: int) -> Any:
     return groups.sum().assign(**{COUNT: groups.size()})
 
 
-def _new_column(frame: Any, what: str, rng: np.random.Generator) -> Any:
+def _new_column(frame: Any, what: str, rng: Any) -> Any:
     if what == APPLY:
         return frame.apply(lambda row: row[X] + ADDED + rng.random(), axis=1)
     return frame[X] + ADDED + rng.random(len(frame))
@@ -264,11 +260,6 @@ def _joined(done: Sequence[Any], what: str) -> Columns:
     if what == GROUPS:
         return cast("Columns", pd.concat(done).groupby(level=0).sum().reset_index())
     return {NEW: pd.concat(done, ignore_index=True)}
-
-
-def _of_fork(work: Work, part: int) -> Any:
-    frame = _load("pandas").read_parquet(work.file(part), engine="pyarrow", columns=[X], use_threads=False)
-    return frame[X] + ADDED + np.random.random(len(frame))  # noqa: NPY002  the mistake
 
 
 def _of_partition(frame: Any, work: Work, what: str, partition_info: Any = None) -> Any:

@@ -108,8 +108,6 @@ LIBRARIES = {
     EXAX: Library("exax dataset", "exax", ("accelerator",), PROCESSES, "loops over iterate(slice)"),
 }
 """By the names that settings use."""
-TRAP = Library(
-    "np.random in forks", "fork_trap", PANDAS, PROCESSES, "a mistake on purpose: NumPy's global state"
-)
+TRAP = Library("np.random in forks", "pool", PANDAS, PROCESSES, "a mistake on purpose: NumPy's global state")
 """Makes a known mistake, to show that the checks find it."""
 EVERY = {**LIBRARIES, TRAP_NAME: TRAP}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from copy import copy
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -19,7 +19,7 @@ from shortloop.base.text import counted
 from shortloop.eeg import pipeline
 from shortloop.eeg.checks.consistency import refuse_repeated
 from shortloop.eeg.formats.base import FeaturesInput, FilesInput, GeneratedInput, RecordedInput
-from shortloop.eeg.inspect.recording import parallel_map, read_recording, warm_up
+from shortloop.eeg.inspect.scan import parallel_map, read_recording, warm_up
 from shortloop.eeg.stages.check import CheckRecordings
 from shortloop.eeg.stages.import_epochs import ImportEpochs
 from shortloop.eeg.stages.import_features import ImportFeatures
@@ -27,10 +27,12 @@ from shortloop.eeg.study.load import read_study
 from shortloop.eeg.study.schema import Study
 from shortloop.keys.hashing import hash_files
 from shortloop.plan.pipeline import Built, Call, Run
-from shortloop.stages.stage import File, Outputs, Stage
+from shortloop.stages.stage import File, Outputs
 from shortloop.study_run import StudyRun
 
 Facts = dict[str, Any]
+Import = ImportEpochs | ImportFeatures
+STAGES = {"import_epochs": ImportEpochs, "import_features": ImportFeatures, "check": CheckRecordings}
 NOTES = 20  # that are shown
 OF_THE_STUDY = ("features", "decoding")  # beginnings of fields that are of no recording
 
@@ -51,7 +53,7 @@ def open_all(file: Path, tell: Tell) -> Opened:
     for job, (facts, wrong) in zip(jobs, parallel_map(_import, jobs, tell), strict=True):
         problems += wrong
         for each in facts:
-            imported[job.who] += each["recordings"]
+            imported[str(job.partition)] += each["recordings"]
             notes += each.get("notes", [])
     notes += _compare(study, file, imported, problems)
     more = [f"… and {len(notes) - NOTES} notes more"] * (len(notes) > NOTES)
@@ -69,35 +71,22 @@ def _summary(imported: Mapping[str, list[Facts]]) -> str:
     return f"recordings of {counted(len(imported), 'participant')} were read, with trials: {counts}"
 
 
-@dataclass(frozen=True)
-class _Job:
-    """A job that the pipeline asks for."""
-
-    stage: str
-    who: str
-    fields: Mapping[str, Any]
-
-    def phases(self) -> list[_Job]:
-        """Return one job for each phase, so that a problem of one hides none of another."""
-        field = "recordings" if "recordings" in self.fields else "files"
-        parts: list[dict[str, Any]] = [{field: {name: each}} for name, each in self.fields[field].items()]
-        if "phases" in self.fields:
-            parts = [{**part, "phases": [*part[field]]} for part in parts]
-        return [replace(self, fields={**self.fields, **part}) for part in parts]
-
-
 class _Recorder(Run):
-    """A run that builds nothing and records the jobs that are asked for."""
+    """A run that builds nothing and records the stages that are asked for, with their fields."""
 
     def __init__(self) -> None:
         super().__init__("")
-        self.asked: list[_Job] = []
+        self.asked: list[Any] = []
 
     def files(self, paths: Sequence[Path]) -> list[File]:
         return [File("", path) for path in paths]
 
     def ask(self, stage: str, partition: str | None, call: Call) -> Built:
-        self.asked.append(_Job(stage, partition or "", call.arguments))
+        asked: Any = STAGES[stage]()
+        vars(asked).update(call.arguments, partition=partition or "")
+        if stage == "import_features":
+            asked.settings = FeaturesInput.to_read(asked.settings)
+        self.asked.append(asked)
         return Built("", stage, partition)
 
 
@@ -106,22 +95,17 @@ class _InMemory(Outputs):
         return np.empty(shape, dtype)
 
 
-def _import_jobs(study: Study, file: Path) -> list[_Job]:
-    """Ask for the jobs of the import, as the build script does."""
+def _imports_of(study: Study, file: Path, problems: list[InputError], depth: int = 0) -> list[Import]:
+    """Return the import of a participant; if files are missing, of phases and features that have files."""
     recorder = _Recorder()
     run = StudyRun(recorder, study, file)
-    if isinstance(study.input, FeaturesInput):
-        for kind in study.features.kinds:
-            pipeline.import_features(run, kind=kind)
-    else:
-        pipeline.import_epochs(run)
-    return recorder.asked
-
-
-def _imports_of(study: Study, file: Path, problems: list[InputError], depth: int = 0) -> list[_Job]:
-    """Return the import of a participant; if files are missing, of phases and features that have files."""
     try:
-        return _import_jobs(study, file)
+        if isinstance(study.input, FeaturesInput):
+            for kind in study.features.kinds:
+                pipeline.import_features(run, kind=kind)
+        else:
+            pipeline.import_epochs(run)
+        return recorder.asked
     except InputError as error:
         known = len(problems)
         parts = (_parts(study), _of_one_file(study), ())[depth]
@@ -149,7 +133,7 @@ def _of_one_file(study: Study) -> Iterator[Study]:
             yield study.model_copy(update={"input": alone})
 
 
-def _find_repeated(jobs: Sequence[_Job], problems: list[InputError], of_all: bool) -> None:
+def _find_repeated(jobs: Sequence[Import], problems: list[InputError], of_all: bool) -> None:
     """Find recordings that are there twice, by the content of files that are of one size."""
     named = [one for job in jobs for one in _files_of(job) if os.access(one[-1], os.R_OK)]
     pairs = {(who, path) for _, who, _, path in named}
@@ -163,26 +147,25 @@ def _find_repeated(jobs: Sequence[_Job], problems: list[InputError], of_all: boo
         refuse_repeated(files, name, problems.append, of_all)
 
 
-def _files_of(job: _Job) -> Iterator[tuple[str, str, str, Path]]:
+def _files_of(job: Import) -> Iterator[tuple[str, str, str, Path]]:
     """Return field, participant, phase and path of each file with samples."""
-    fields = job.fields
-    if "recordings" in fields:
-        (phases,) = pipeline.samples_of({job.who: fields["recordings"]}).values()
-        for phase, files in phases.items():
-            yield from (("input.files", job.who, phase, file.path) for file in files)
+    who = str(job.partition)
+    if isinstance(job, ImportEpochs):
+        for phase, files in pipeline.samples_of({who: job.recordings})[who].items():
+            yield from (("input.files", who, phase, file.path) for file in files)
     else:
-        for phase, (file, *_) in fields["files"].items():
-            yield f"input.{fields['kind']}", job.who, phase, file.path
+        for phase, (file, *_) in job.files.items():
+            yield f"input.{job.kind}", who, phase, file.path
 
 
-def _import(job: _Job) -> tuple[list[Facts], list[InputError]]:
+def _import(job: Import) -> tuple[list[Facts], list[InputError]]:
     """Import the phases without problems; return the facts, and the problems of the others."""
     try:
         return [_facts(job)], []
     except InputError as error:
         first = error
     facts, problems = [], []
-    for phase in job.phases():
+    for phase in _phases_of(job):
         try:
             facts.append(_facts(phase))
         except InputError as error:
@@ -190,33 +173,31 @@ def _import(job: _Job) -> tuple[list[Facts], list[InputError]]:
     return facts, problems or [first]  # each phase is fine, but not all together
 
 
-def _problems_of_files(job: _Job, first: InputError) -> list[InputError]:
+def _phases_of(job: Import) -> Iterator[Import]:
+    """Divide a job among its phases, so that a problem of one hides none of another."""
+    field = "recordings" if isinstance(job, ImportEpochs) else "files"
+    for phase, files in vars(job)[field].items():
+        alone = copy(job)
+        vars(alone).update({field: {phase: files}, "phases": [phase]})
+        yield alone
+
+
+def _problems_of_files(job: Import, first: InputError) -> list[InputError]:
     """Return the problems of all recordings of a phase, of which the first is known."""
-    recordings = [one for every in job.fields.get("recordings", {}).values() for one in every]
-    if len(recordings) < 2:
+    if not isinstance(job, ImportEpochs) or sum(map(len, job.recordings.values())) < 2:
         return [first]
-    settings = RecordedInput.to_read(job.fields["settings"])
+    settings = RecordedInput.to_read(job.settings)
+    (recordings,) = job.recordings.values()
     named = [[(name, file.path) for name, file in one] for one in recordings]
-    read = [read_recording(settings, each, job.who) for each in named]
+    read = [read_recording(settings, each, str(job.partition)) for each in named]
     # One recording without events may be right, as the phase is of all of them.
     wrong = [each for each in read if isinstance(each, InputError) and each.field != "input.event_source"]
     known = any((each.problem, each.file) == (first.problem, first.file) for each in wrong)
     return wrong if known else [first, *wrong]
 
 
-def _facts(job: _Job) -> Facts:
-    stage: Stage = ImportEpochs()
-    fields = job.fields
-    if job.stage == "import_features":
-        stage, fields = ImportFeatures(), {**fields, "settings": FeaturesInput.to_read(fields["settings"])}
-    return dict(_with_fields(stage, fields, job.who).finish(_InMemory({})).facts)
-
-
-def _with_fields(stage: Stage, fields: Mapping[str, Any], partition: str | None = None) -> Stage:
-    stage.partition = partition
-    for name, value in fields.items():
-        setattr(stage, name, value)
-    return stage
+def _facts(job: Import) -> Facts:
+    return dict(job.finish(_InMemory({})).facts)
 
 
 def _compare(
@@ -227,10 +208,9 @@ def _compare(
         return []
     recorder = _Recorder()
     pipeline.check_recordings(StudyRun(recorder, study, file), [])
-    (job,) = recorder.asked
-    jobs = [SimpleNamespace(facts={"recordings": recordings}) for recordings in imported.values()]
-    stage = cast("CheckRecordings", _with_fields(CheckRecordings(), {**job.fields, "imported": jobs}))
-    return cast("list[str]", stage.compare(problems.append)["notes"])
+    (check,) = recorder.asked
+    check.imported = [SimpleNamespace(facts={"recordings": recordings}) for recordings in imported.values()]
+    return cast("list[str]", check.compare(problems.append)["notes"])
 
 
 def _join_same(problems: Sequence[InputError]) -> list[InputError]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
@@ -16,12 +15,11 @@ from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.features.bins import check_bins_fit
 from shortloop.eeg.features.settings import AmplitudeSettings
 from shortloop.eeg.formats.epochs.events_tsv import COLUMNS
-from shortloop.eeg.inspect.events import are_in_turn, by_phase, find_classes, matching, phases_in, sections_in
-from shortloop.eeg.inspect.feature_files import People, drop_incomplete, read_features
+from shortloop.eeg.inspect.events import are_in_turn, find_classes, matching, phases_in, sections_in
 from shortloop.eeg.inspect.folder import FEATURES, Folder
 from shortloop.eeg.inspect.format_options import EVENT_COLUMN
-from shortloop.eeg.inspect.rules import name_means
-from shortloop.eeg.inspect.scan import Scan, read_recordings
+from shortloop.eeg.inspect.rules import with_role
+from shortloop.eeg.inspect.scan import Recorded, Scan, read_features, read_recordings, total_events
 
 WITHOUT_INNER_FOLDS = "lda"
 MOST_NAMED = 6  # events of a participant without those of the others
@@ -42,16 +40,14 @@ def scan_recordings(folder: Folder, tell: Tell) -> Scan:
     chosen = None
     for format in sorted(counts, key=lambda each: -counts[each]):
         scan = Scan(folder, format, other_formats={k: v for k, v in counts.items() if k != format})
-        if format in FEATURES:
-            _choose(scan, read_features(scan, tell))
+        read = read_features if format in FEATURES else read_recordings
+        read(scan, tell)
+        if both := _with_both_phases(scan):
+            scan = both
         else:
-            read_recordings(scan, tell)
-            if both := _with_both_phases(scan):
-                scan = both
-            else:
-                _choose(scan, {})
-                if len(scan.patterns) == 1 and scan.all_recorded():
-                    scan.sections = sections_in(scan.all_recorded())
+            _choose(scan)
+            if len(scan.patterns) == 1 and scan.all_recorded():
+                scan.sections = sections_in(each.events for each in scan.all_recorded())
         if chosen is None or scan.recorded:
             chosen = scan
         if scan.recorded or chosen.format in FEATURES:
@@ -60,11 +56,10 @@ def scan_recordings(folder: Folder, tell: Tell) -> Scan:
     return chosen
 
 
-def _choose(scan: Scan, people: People) -> None:
+def _choose(scan: Scan) -> None:
     _choose_phases(scan)
-    order = [phase for phase in (scan.train, scan.decode) if phase in scan.patterns]
-    scan.patterns = {phase: scan.patterns[phase] for phase in dict.fromkeys([*order, *scan.patterns])}
-    drop_incomplete(scan, people)
+    scan.patterns = {phase: scan.patterns[phase] for phase in dict.fromkeys([*scan.phases(), *scan.patterns])}
+    _drop_incomplete(scan)
     _choose_classes(scan)
     options, choices = scan.folder.options.get(scan.format, {}), scan.folder.choices
     default = options.get(EVENT_COLUMN) in COLUMNS and f"{COLUMNS[0]}: " not in choices.get(EVENT_COLUMN, "")
@@ -82,27 +77,39 @@ def _with_both_phases(scan: Scan) -> Scan | None:
     both = replace(
         scan,
         patterns=dict.fromkeys(names, patterns),
-        recorded={who: by_phase(phases[only], names) for who, phases in scan.recorded.items()},
+        recorded={who: _by_phase(phases[only], names) for who, phases in scan.recorded.items()},
         left_out={**scan.left_out},
         event_names=names,
     )
-    _choose(both, {})
+    _choose(both)
     return both if both.classes.certain and both.trials else None
+
+
+def _by_phase(recorded: list[Recorded], names: dict[str, dict[str, list[str]]]) -> dict[str, list[Recorded]]:
+    """Divide the events of one participant's recordings among phases."""
+    found = {}
+    for phase, events in names.items():
+        own = []
+        for each in recorded:
+            counts = {rest: sum(each.events.get(n, 0) for n in called) for rest, called in events.items()}
+            own.append(replace(each, events={rest: count for rest, count in counts.items() if count}))
+        if any(each.events for each in own):
+            found[phase] = own
+    return found
 
 
 def _choose_phases(scan: Scan) -> None:
     """Choose the phase that trains and the decoded one, as far as names or events tell."""
-    every = [(phase, one) for of in scan.recorded.values() for phase, some in of.items() for one in some]
-    with_events = {phase for phase, one in every if one.events}
+    with_events = {
+        phase for of in scan.recorded.values() for phase, every in of.items() if total_events(every)
+    }
     phases = [phase for phase in scan.patterns if phase in with_events] or [*scan.patterns]
     if len(phases) == 1:
         scan.train = phases[0]
         return
-    words = {phase: re.split(r"[-\d]+", phase) for phase in phases}
-    trains, decoded = (
-        [phase for phase in phases if any(role in name_means(word) for word in words[phase])]
-        for role in ("training", "decoded")
-    )
+    trains, decoded = with_role(phases, "training"), with_role(phases, "decoded")
+    if trains == decoded:  # nothing, or one phase whose name has words of both
+        return
     if len(trains) == 1 and (len(decoded) == 1 or len(phases) == 2):
         scan.train = trains[0]
         scan.decode = next(phase for phase in decoded or phases if phase != scan.train)
@@ -111,31 +118,41 @@ def _choose_phases(scan: Scan) -> None:
         scan.train = next(phase for phase in phases if phase != scan.decode)
 
 
+def _drop_incomplete(scan: Scan) -> None:
+    """Drop kinds of features without the training phase, and participants without one of the others."""
+    if scan.train:
+        scan.kinds = {kind: files for kind, files in scan.kinds.items() if scan.train in files}
+    for kind, files in scan.kinds.items():
+        for phase in files:
+            if phase in scan.phases():
+                for who in scan.recorded.keys() - scan.people[kind, phase]:
+                    scan.left_out.setdefault(who, f"no {kind} features of {phase}")
+
+
 def _choose_classes(scan: Scan) -> None:
     """Choose classes, and participants with enough trials of them."""
-    used = [phase for phase in (scan.train, scan.decode) if phase] or [*scan.patterns]
     seen = {}
     for who, phases in scan.recorded.items():
-        missing = [phase for phase in used if scan.train and phase not in phases]
-        if missing and who not in scan.left_out:
-            scan.left_out[who] = f"nothing of {' and '.join(missing)}"
+        missing = [phase for phase in scan.phases() if scan.train and phase not in phases]
+        if missing:
+            scan.left_out.setdefault(who, f"nothing of {' and '.join(missing)}")
         if who not in scan.left_out:
-            seen[who] = {
-                phase: sum((Counter(each.events) for each in every), Counter[str]())
-                for phase, every in phases.items()
-            }
+            seen[who] = {phase: total_events(every) for phase, every in phases.items()}
     if not seen:
         return
-    of_phase = [{who: events[phase] for who, events in seen.items() if phase in events} for phase in used]
+    of_phase = [{who: of[phase] for who, of in seen.items() if phase in of} for phase in scan.phases()]
     scan.classes = find_classes([each for each in of_phase if each])
     if scan.classes.certain and _are_parts_of_trials(scan):
         scan.classes = replace(scan.classes, certain=False)
-    if not (scan.train and scan.classes.certain):
+    sure = scan.train and scan.classes.certain
+    trials = _trials(scan, seen, scan.classes.events if sure else scan.classes.likely())
+    scan.folds, lacking = folds_for(trials, LinearSvmSettings().nested_folds)
+    if len(lacking) == len(trials):
+        scan.estimator = WITHOUT_INNER_FOLDS
+        scan.folds, lacking = folds_for(trials, None)
+    if not sure:
         scan.trials = {who: {} for who in seen}
-        _choose_folds(scan, _trials(scan, seen, scan.classes.likely()))
         return
-    trials = _trials(scan, seen, scan.classes.events)
-    lacking = _choose_folds(scan, trials)
     for who, events in seen.items():
         for phase in filter(None, (scan.decode, scan.train)):
             none = [name for name, event in scan.classes.events.items() if not matching(event, events[phase])]
@@ -168,15 +185,6 @@ def _trials(
             for name in names
         }
     return found
-
-
-def _choose_folds(scan: Scan, trials: dict[str, dict[str, int]]) -> dict[str, str]:
-    """Choose folds, and inner folds if there are trials enough; return participants with too few, and why."""
-    scan.folds, lacking = folds_for(trials, LinearSvmSettings().nested_folds)
-    if len(lacking) == len(trials):
-        scan.estimator = WITHOUT_INNER_FOLDS
-        scan.folds, lacking = folds_for(trials, None)
-    return lacking
 
 
 def window_of(start: float, stop: float, rate: float) -> AmplitudeSettings:

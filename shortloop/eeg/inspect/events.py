@@ -6,14 +6,13 @@ import itertools
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
 
 from shortloop.eeg.inspect.names import unique
-from shortloop.eeg.inspect.recording import Recorded
-from shortloop.eeg.inspect.rules import PHASES, as_name, event_means, has_meaning
+from shortloop.eeg.inspect.rules import PHASES, as_name, event_means, has_meaning, with_role
 
 T = TypeVar("T")
 EventNames = dict[str, dict[str, list[str]]]
@@ -54,8 +53,8 @@ def find_classes(phases: Sequence[Mapping[str, Mapping[str, int]]]) -> Classes:
     shared = [name for name in usual if all(name in total for total in totals)]
     kept = [name for name in shared if not has_meaning(name, {"no class"})]
     sure = [name for name in kept if not has_meaning(name, {"perhaps no class"})]
-    counts = [every[name] for name in sure]
-    if len(sure) > 1 and not any(_alike(every[name], counts) for name in kept if name not in sure):
+    pairs = [sorted((every[name], every[other])) for name in kept if name not in sure for other in sure]
+    if len(sure) > 1 and not any(most <= ALIKE * least for least, most in pairs):
         kept = sure
     doubtful = len(kept) < 2 <= len(shared)  # one of them is a response, a fixation or the like
     if doubtful:
@@ -81,10 +80,6 @@ def _is_usual(name: str, participants: Mapping[str, Mapping[str, int]]) -> bool:
     """True if most participants have the event, and more than a few times."""
     found = [seen[name] for seen in participants.values() if name in seen]
     return 2 * len(found) > len(participants) and sum(found) >= FEWEST * len(found)
-
-
-def _alike(count: int, counts: Sequence[int]) -> bool:
-    return any(max(count, other) <= ALIKE * min(count, other) for other in counts)
 
 
 def _is_certain(counts: Sequence[int], participants: int) -> bool:
@@ -128,9 +123,9 @@ def phases_in(names: Iterable[str]) -> EventNames:
     return pair if pair and len(set.intersection(*map(set, pair.values()))) > 1 else {}
 
 
-def sections_in(recorded: Sequence[Recorded]) -> dict[str, dict[str, str]]:
-    """Find the events at the start, and perhaps the stop, of two phases in each recording."""
-    once = set.intersection(*({name for name, n in each.events.items() if n == 1} for each in recorded))
+def sections_in(recorded: Iterable[Mapping[str, int]]) -> dict[str, dict[str, str]]:
+    """Find the events at the start, and perhaps the stop, of two phases; counts are of each recording."""
+    once = set.intersection(*({name for name, count in of.items() if count == 1} for of in recorded))
     found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for name in sorted(once):
         parts = [part.casefold() for part in BETWEEN.split(name) if part]
@@ -149,21 +144,8 @@ def sections_in(recorded: Sequence[Recorded]) -> dict[str, dict[str, str]]:
 
 def _train_and_decode(phases: Mapping[str, T]) -> dict[str, T]:
     """Return the phase that trains and the decoded one, in this order; none unless there is one of each."""
-    pair = [[phase for phase in phases if role in event_means(phase)] for role in ("training", "decoded")]
-    return {phase: phases[phase] for (phase,) in pair} if all(len(each) == 1 for each in pair) else {}
-
-
-def by_phase(recorded: list[Recorded], names: EventNames) -> dict[str, list[Recorded]]:
-    """Divide the events of one participant's recordings among phases."""
-    found = {}
-    for phase, events in names.items():
-        own = []
-        for each in recorded:
-            counts = {rest: sum(each.events.get(n, 0) for n in called) for rest, called in events.items()}
-            own.append(replace(each, events={rest: count for rest, count in counts.items() if count}))
-        if any(each.events for each in own):
-            found[phase] = own
-    return found
+    trains, decoded = with_role(phases, "training"), with_role(phases, "decoded")
+    return {phase: phases[phase] for phase in (*trains, *decoded)} if len(trains) == len(decoded) == 1 else {}
 
 
 def are_in_turn(onsets: Mapping[str, Iterable[float]]) -> bool:

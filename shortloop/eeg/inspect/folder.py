@@ -6,7 +6,6 @@ import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NoReturn
 
 from shortloop.analyses import Tell
 from shortloop.base.errors import InputError
@@ -43,11 +42,12 @@ class Folder:
 
 
 def find_recordings(folder: Path, tell: Tell) -> Folder:
+    if folder.is_file() or is_recording(folder):
+        hint = f"name the folder: {folder.parent}"
+        raise InputError("recordings are looked for in a folder", file=folder, hint=hint)
     if not folder.is_dir():
-        there, hint = "a file" if folder.is_file() else "nothing", "name the folder that has the recordings"
-        raise InputError("no such folder", file=folder, found=there, hint=hint)
-    if is_recording(folder):
-        refuse_single(folder)
+        hint = "name the folder that has the recordings"
+        raise InputError("no such folder", file=folder, found="nothing", hint=hint)
     found = _bids_dataset(folder)
     if found is None:
         found = Folder(folder)
@@ -63,12 +63,6 @@ def find_recordings(folder: Path, tell: Tell) -> Folder:
         _report_misnamed(found)
     _drop_empty_rooms(found)
     return found
-
-
-def refuse_single(path: Path) -> NoReturn:
-    """Refuse a recording in place of its folder."""
-    hint = f"name the folder: {path.parent}"
-    raise InputError("recordings are looked for in a folder", file=path, hint=hint)
 
 
 def settings_of(format: str, options: dict[str, object]) -> RecordedInput:
@@ -115,6 +109,7 @@ def _sort(path: Path, found: Folder) -> None:
         if not path.stat().st_size:
             raise InputError("the file is empty", file=path)
         kind = recognised(path)
+        format = _format_of(path, kind, found)
     except UnicodeEncodeError:
         found.problems[path] = InputError("its name is not valid UTF-8: rename it", file=path)
     except InputError as error:
@@ -126,7 +121,7 @@ def _sort(path: Path, found: Folder) -> None:
         else:
             found.others.append(path)
     else:
-        if format := _format_of(path, kind, found):
+        if format:
             found.recordings.setdefault(format, []).append(path)
         elif kind is None or kind.format or kind.name.startswith("BrainVision markers"):
             found.others.append(path)
@@ -165,7 +160,7 @@ def _choose_options(found: Folder) -> None:
         every = [found.tables[path] for path in files]
         if not every:
             continue
-        usual = max(every, key=lambda each: (every.count(each), -every.index(each)))
+        usual = max(every, key=every.count)
         found.options[format] = dict(usual)
         for path in [path for path in files if found.tables[path] != usual]:
             files.remove(path)

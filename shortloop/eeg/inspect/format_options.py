@@ -139,10 +139,7 @@ def _array_options(file: Path) -> dict[str, object]:
 
 def recording_settings(file: Path) -> dict[str, object] | str:
     """Return fields of the format ``csv`` that are not its defaults, or why the file is no recording."""
-    try:
-        dialect = delimited.dialect_of(file)
-    except (OSError, UnicodeError):
-        return "the file cannot be read"
+    dialect = delimited.dialect_of(file)
     if dialect is None or len(dialect.rows) < 2:
         return "no line of names above rows of values"
     columns = ", ".join(dialect.names[:SHOWN]) + ", …" * (len(dialect.names) > SHOWN)
@@ -228,10 +225,7 @@ def feature_table_settings(file: Path) -> dict[str, object] | None:
 
 def _read_columns(file: Path) -> tuple[Columns, str]:
     """Read the first rows of a table, by column, and its decimal sign; no columns if it has too few rows."""
-    try:
-        dialect = delimited.dialect_of(file, head=ROWS)
-    except (OSError, UnicodeError):
-        dialect = None
+    dialect = delimited.dialect_of(file, head=ROWS)
     if dialect is None:
         return {}, "."
     at = int(dialect.indexed)

@@ -47,8 +47,7 @@ def read_names(root: Path, paths: Sequence[Path]) -> NamedFiles:
     files: dict[str, dict[str, list[Path]]] = {name: {} for name in by_name}
     patterns: dict[str, list[str]] = {}
     for phase in dict.fromkeys(phases.values()):
-        found = {name: [each for each in every if phases[each] == phase] for name, every in by_name.items()}
-        found = {name: every for name, every in found.items() if every}
+        found = _grouped((each for each, of in phases.items() if of == phase), place)
         patterns[phase], reached = _patterns(root, found, place, same)
         for name, every in found.items():
             if name in reached:
@@ -91,9 +90,6 @@ class _SplitPath:
     def at(self, place: Place) -> str:
         level, number = place
         return composed(self.parts[-1 - level] if number is None else self.by_place[level, number])
-
-    def means(self, level: int, number: int) -> frozenset[str]:
-        return name_means(self.at((level, number)), self.by_place.get((level, number - 1), ""))
 
     def tokens(self, place: Place, same: Places) -> list[str]:
         """Return the path in pieces, with the participant's name replaced by its placeholder."""
@@ -196,7 +192,8 @@ def _score(paths: Sequence[_SplitPath], place: Place) -> float:
         words = [unit for name in by_name for unit in _units_of(name) if _is_word(unit)]
     else:
         words = [*by_name]
-        meanings = [each.means(level, number) for each in paths]
+        before = (level, number - 1)
+        meanings = [name_means(each.at(place), each.by_place.get(before, "")) for each in paths]
         for meaning, points in (("run", -4), ("date", -2), ("participant", 3)):
             score += points * all(meaning in each for each in meanings)
     score -= 4 * any(PHASES & name_means(_letters(word)) for word in words)
@@ -213,16 +210,12 @@ def _score(paths: Sequence[_SplitPath], place: Place) -> float:
 
 def _same_places(by_name: dict[str, list[_SplitPath]], place: Place) -> Places:
     """Find other places where every file has the participant's name."""
-    if place[1] is None:
+    # Participant 1 alone has a session 1.
+    if place[1] is None or (len(by_name) == 1 and next(iter(by_name)).isdigit()):
         return frozenset()
-    always: dict[tuple[int, int], bool] = {}
-    for name, every in by_name.items():
-        for each in every:
-            for at, text in each.by_place.items():
-                always[at] = always.get(at, True) and composed(text) == name
-    if len(by_name) == 1 and next(iter(by_name)).isdigit():  # participant 1 alone has a session 1
-        return frozenset()
-    return frozenset(at for at, same in always.items() if same)
+    paths = [(name, each) for name, every in by_name.items() for each in every]
+    others = {at for name, each in paths for at, text in each.by_place.items() if composed(text) != name}
+    return frozenset(at for _, each in paths for at in each.by_place) - others
 
 
 def _phases(words: dict[_SplitPath, tuple[str, ...]]) -> dict[_SplitPath, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NoReturn
 
@@ -13,9 +13,9 @@ from shortloop.eeg.checks.plausible import same_rate
 from shortloop.eeg.formats.bids import choosing
 from shortloop.eeg.formats.files.recognised import recognised
 from shortloop.eeg.inspect.choose import epochs_of, scan_recordings, window_of
-from shortloop.eeg.inspect.folder import BIDS, FEATURES, find_recordings, refuse_single
+from shortloop.eeg.inspect.folder import BIDS, FEATURES, find_recordings
 from shortloop.eeg.inspect.scan import Scan
-from shortloop.eeg.inspect.summary import describe, describe_left_out
+from shortloop.eeg.inspect.summary import by_reason, describe, describe_left_out, in_words
 from shortloop.settings.changes import toml_key, toml_value
 from shortloop.settings.paths import written_path
 
@@ -48,12 +48,10 @@ WANTED = {
 
 def look(folder: Path, project: Path, tell: Tell) -> Look | None:
     """Propose a study of the recordings in a folder; None if there are none."""
-    if folder.is_file():
-        if not recognised(folder):
-            return None
-        refuse_single(folder)
+    if folder.is_file() and not recognised(folder):
+        return None
     found = find_recordings(folder, tell)
-    if not found.recordings and not (found.problems or found.not_read):
+    if not (found.recordings or found.problems or found.not_read):
         return None
     if not found.recordings:
         _refuse(folder, "there is no recording that can be read", describe_left_out(found))
@@ -104,7 +102,7 @@ def _questions(scan: Scan, lines: list[str]) -> Iterator[str]:
         question = "Which recordings? Some may be versions of one, not runs of one another."
         yield ask(f"{question} Found: {choices}.", f"# {line}", as_there)
     if not scan.classes.certain:
-        counts, likely = _counted(scan.classes.counts), scan.classes.likely()[:2]
+        counts, likely = in_words(scan.classes.counts.items()), scan.classes.likely()[:2]
         example = f", for example: classes = {toml_value(likely)}"
         beside = (
             ", which takes two or more: a table NAME_events.tsv beside each recording can name them, "
@@ -133,17 +131,17 @@ def _draft(scan: Scan, name: str, project: Path) -> str:
 def _head(scan: Scan, name: str) -> Iterator[str]:
     yield from (HEAD, _set(name, "name"))
     yield from _array("participants", scan.trials or scan.recorded)
-    for why, who in [*scan.reasons().items()][:MOST_COMMENTED]:
+    for why, who in [*by_reason(scan.left_out).items()][:MOST_COMMENTED]:
         yield f"# left out: {short_list([*map(one_line, who)], MOST_COMMENTED)}: {one_line(why)}"
     classes = scan.classes
     if classes.certain:
         yield _set([*classes.events], "classes")
-        yield f"# trials: {_counted(classes.counts)}"
+        yield f"# trials: {in_words(classes.counts.items())}"
     else:
         yield f"{CLASSES}  # fill in two or more"
         yield from (f"# events: {toml_value(each)} {count}" for each, count in classes.counts.items())
     if classes.others:
-        yield f"# other events: {_counted(classes.others)}"
+        yield f"# other events: {in_words(classes.others.items())}"
 
 
 def _phases(scan: Scan) -> Iterator[str]:
@@ -222,12 +220,10 @@ def _sections(scan: Scan) -> Iterator[str]:
 def _epochs(scan: Scan) -> Iterator[str]:
     every = scan.study_recordings()
     start, stop = _span(scan)
-    if any(each.seconds is not None for each in every):
-        yield f"tmin = {start:g}  # s, relative to the events"
-        yield f"tmax = {stop:g}"
-    elif len({(each.start, each.stop) for each in every}) > 1:
-        yield f"tmin = {start:.6g}  # s; what all recordings have"
-        yield f"tmax = {stop:.6g}"
+    continuous = any(each.seconds is not None for each in every)
+    if continuous or len({(each.start, each.stop) for each in every}) > 1:
+        said = ", relative to the events" if continuous else "; what all recordings have"
+        yield from (f"tmin = {start:g}  # s{said}", f"tmax = {stop:g}")
 
 
 def _channels(scan: Scan) -> Iterator[str]:
@@ -321,7 +317,3 @@ def _array(key: str, values: Iterable[str]) -> Iterator[str]:
             row = "   "
         row += f" {value},"
     yield from (row, "]")
-
-
-def _counted(counts: Mapping[str, int]) -> str:
-    return short_list([f"{count:,} × {one_line(name)}" for name, count in counts.items()], MOST_COMMENTED)

@@ -71,6 +71,11 @@ def _meanings(rules: Iterable[Rule], text: str) -> frozenset[str]:
     return frozenset(rule.meaning for rule in rules if re.fullmatch(rule.pattern, text.casefold()))
 
 
+def with_role(phases: Iterable[str], role: str) -> list[str]:
+    """List the phases with a word of a role, training or decoded, in their names."""
+    return [phase for phase in phases if any(role in name_means(word) for word in re.split(r"[-\d]+", phase))]
+
+
 def has_meaning(event: str, meanings: Iterable[str]) -> bool:
     """True if a word in the name of an event has one of these meanings."""
     return any(not event_means(word).isdisjoint(meanings) for word in WORD.findall(event))

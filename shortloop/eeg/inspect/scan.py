@@ -1,33 +1,61 @@
-"""A scan of a folder: the contents of all recordings, by participant and phase."""
+"""A scan of a folder: the contents of all recordings or features, by participant and phase."""
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import re
-from collections import Counter
-from collections.abc import Container, Sequence
+import signal
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from shortloop.analyses import Tell
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.participants import composed
-from shortloop.eeg.formats.base import RecordedInput
+from shortloop.eeg.formats.base import FeaturesInput, InputSettings, Part, RecordedInput
 from shortloop.eeg.formats.bids import entities_of, first_version, versions_of
+from shortloop.eeg.formats.files.find import Named
+from shortloop.eeg.formats.files.process import read_apart
+from shortloop.eeg.formats.read import find_trials, read_parts
+from shortloop.eeg.formats.signals import SignalInput
+from shortloop.eeg.formats.table import TableInput
+from shortloop.eeg.headers.numpy_files import shape_and_type
 from shortloop.eeg.inspect.events import Classes, EventNames
 from shortloop.eeg.inspect.folder import BIDS, Folder, settings_of
 from shortloop.eeg.inspect.format_options import find_options
-from shortloop.eeg.inspect.names import read_names, unfit
-from shortloop.eeg.inspect.recording import Recorded, parallel_map, read_recording, warm_up
-from shortloop.eeg.inspect.rules import as_name
+from shortloop.eeg.inspect.names import ONLY, NamedFiles, read_names, unfit
+from shortloop.eeg.inspect.rules import as_name, name_means
 
+T = TypeVar("T")
+R = TypeVar("R")
 NO_SIGNAL = re.compile(
     r"(?i)((pol|eeg) )?[^a-z]*([vhr]?-?eog|heo|veo|eye|ecg|ekg|emg|gsr|resp|stim?|trig|status|aux|dc ?\d"
     r"|exg(?! channel)|erg\d|plet|bip\d|[se][ap]o2|(et)?co2|photic)"
 )
 """Names of channels that are no EEG, whatever a file says; some devices put a word before."""
-Files = dict[str, dict[str, list[Path]]]
-"""Files by participant and phase."""
+POWER = ("freq", "hz", "pow")  # parts of names of features of power
+ARRAY = ".npy"
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Contents of a recording; rate in Hz, times in s relative to events, onsets in samples."""
+
+    rate: float = 0.0  # 0: it has no events, or holds features
+    channels: tuple[str, ...] = ()  # to be decoded
+    channels_in_file: int = 0
+    seconds: float | None = None  # None: it is in epochs
+    start: float = 0.0
+    stop: float = 0.0
+    source: str = ""  # of the events
+    events: dict[str, int] = field(default_factory=dict)
+    onsets: dict[str, list[int]] = field(default_factory=dict)
 
 
 @dataclass
@@ -49,29 +77,27 @@ class Scan:
     files_left_out: dict[Path, str] = field(default_factory=dict)
     other_formats: dict[str, int] = field(default_factory=dict)  # numbers of recordings
     kinds: dict[str, dict[str, str]] = field(default_factory=dict)  # files of features, by kind and phase
+    people: dict[tuple[str, str], set[str]] = field(default_factory=dict)  # with features of a kind and phase
     labels: dict[str, str] = field(default_factory=dict)  # files of their classes, by phase
     sections: dict[str, dict[str, str]] = field(default_factory=dict)  # events around phases, by phase
     versions: dict[str, dict[str, list[str]]] = field(default_factory=dict)  # entities of BIDS, by phase
 
+    def phases(self) -> list[str]:
+        """Return the phase that trains and the decoded one; all, if nobody can tell."""
+        return [*filter(None, (self.train, self.decode))] or [*self.patterns]
+
     def all_recorded(self, participants: Container[str] | None = None) -> list[Recorded]:
         """Return recordings with events in the phases of the study, by default those of all participants."""
-        used = {self.train, self.decode} - {None} or {*self.patterns}
         return [
             each
             for who, phases in self.recorded.items()
-            for phase, every in phases.items()
-            for each in every
-            if (participants is None or who in participants) and phase in used and each.rate
+            for phase in phases
+            for each in phases[phase]
+            if (participants is None or who in participants) and phase in self.phases() and each.rate
         ]
 
     def study_recordings(self) -> list[Recorded]:
         return self.all_recorded(self.trials or None)
-
-    def reasons(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
-        for who, why in self.left_out.items():
-            found.setdefault(why, []).append(who)
-        return found
 
     def shared_channels(self) -> list[str]:
         every = self.study_recordings()
@@ -99,14 +125,12 @@ def read_recordings(scan: Scan, tell: Tell) -> None:
             found="\n".join(f"{path.name}: {why}" for path, why in scan.files_left_out.items()),
             hint="rename the files, or write a study file that names each",
         )
-    first = asked[0][-1]
     options = scan.folder.options.setdefault(scan.format, {})
-    more, scan.folder.choices = find_options(scan.format, first, options)
+    more, scan.folder.choices = find_options(scan.format, asked[0][-1], options)
     options |= more
     warm_up(settings_of(scan.format, options))
     found = parallel_map(partial(_read, settings_of(scan.format, options)), asked, tell)
-    unit = _unit_of_onsets(found)
-    if unit:
+    if unit := _unit_of_onsets(found):
         scan.folder.choices["event_unit"] = f"{unit}, as in s most events are after the end of recordings"
         options["event_unit"] = unit
         found = parallel_map(partial(_read, settings_of(scan.format, options)), asked, tell)
@@ -118,9 +142,9 @@ def read_recordings(scan: Scan, tell: Tell) -> None:
             scan.left_out[who] = f"{path.name}: {one.problem}"
 
 
-def _bids_files(scan: Scan) -> Files:
+def _bids_files(scan: Scan) -> dict[str, dict[str, list[Path]]]:
     """Find the participant and the task of each recording of a dataset."""
-    files: Files = {}
+    files: dict[str, dict[str, list[Path]]] = {}
     for path in scan.folder.recordings[BIDS]:
         who = composed(path.relative_to(scan.folder.root).parts[0].removeprefix("sub-"))
         task = entities_of(path).get("task", "")
@@ -158,3 +182,197 @@ def _unit_of_onsets(found: Sequence[Recorded | InputError]) -> str | None:
     wrong = [one for one in found if isinstance(one, InputError) and one.field == "input.event_unit"]
     units = Counter(one.problem.rpartition(" ")[2] for one in wrong if "seem to be in" in one.problem)
     return units.most_common(1)[0][0] if 2 * units.total() > len(found) else None
+
+
+@dataclass(frozen=True)
+class _File:
+    """Features of a participant; patterns are those of a study file."""
+
+    who: str
+    group: str  # words of the file's name
+    pattern: str
+    file: Path
+    phase: str = ""  # as the column of phases names it
+    labels: Path | None = None  # file of the classes
+    labels_pattern: str = ""
+
+
+def read_features(scan: Scan, tell: Tell) -> None:
+    """Read all files in parallel; those that cannot be read are problems of the folder."""
+    options = scan.folder.options.setdefault(scan.format, {})
+    settings = FeaturesInput.to_read({"format": scan.format, **options})
+    settings.warm_up()
+    _, scan.folder.choices = find_options(scan.format, scan.folder.recordings[scan.format][0], options)
+    files = [*_find_files(scan, settings)]
+    groups: dict[str, list[tuple[_File, Counter[str], str]]] = defaultdict(list)
+    for one, found in zip(files, parallel_map(partial(_read_trials, settings), files, tell), strict=True):
+        if isinstance(found, InputError):
+            scan.folder.problems[one.file] = found
+            scan.left_out[one.who] = f"{one.file.name}: {found.problem}"
+        else:
+            groups[one.group].append((one, *found))
+    for group, of_group in groups.items():
+        first, *_ = of_group[0]
+        meanings = frozenset[str]().union(*map(name_means, group.split("-")))
+        is_power = any(part in name.casefold() for _, _, name in of_group for part in POWER)
+        is_power = is_power or ("power" in meanings and "amplitude" not in meanings)
+        kind = "power" if is_power else "amplitude"
+        phase = first.phase or _without(group, {kind, "array"}) or ONLY
+        if phase in scan.kinds.get(kind, ()):
+            phase = group
+        scan.kinds.setdefault(kind, {})[phase] = first.pattern
+        scan.patterns.setdefault(phase, []).append(first.pattern)
+        if first.labels_pattern:
+            scan.labels[phase] = first.labels_pattern
+        scan.people[kind, phase] = {one.who for one, _, _ in of_group}
+        for one, trials, _ in of_group:  # the trials are those of the first kind
+            recorded = Recorded(source=settings.classes_in, events=dict(trials))
+            scan.recorded.setdefault(one.who, {}).setdefault(phase, [recorded])
+
+
+def _read_trials(settings: FeaturesInput, one: _File) -> tuple[Counter[str], str] | InputError:
+    """Count the trials of each class, and return the name of the first feature."""
+
+    def read() -> tuple[Counter[str], str]:
+        found = find_trials(settings, one.file, one.labels, one.who, one.phase)
+        return Counter(found.trials), next(iter(found.features), "")
+
+    files = [one.file] if one.labels is None else [one.file, one.labels]
+    try:
+        return read_apart(read, files, participant=one.who, declared=settings.declared)
+    except InputError as error:
+        return error
+
+
+def _without(group: str, meanings: set[str]) -> str:
+    """Return a group without words of these meanings."""
+    return "-".join(word for word in group.split("-") if not name_means(word) & meanings)
+
+
+def _find_files(scan: Scan, settings: FeaturesInput) -> Iterator[_File]:
+    """Find the participant and the phase of each file."""
+    files = scan.folder.recordings[scan.format]
+    if isinstance(settings, TableInput) and settings.holds_several():
+        yield from _of_shared_files(scan, settings, files)
+        return
+    named = read_names(scan.folder.root, files)
+    scan.files_left_out = named.left_out
+    labels = _groups_of_labels(named)
+    for who, groups in named.files.items():
+        for group in (group for group in groups if group not in labels.values()):
+            found, beside = groups[group], groups.get(labels.get(group, ""), [])
+            (pattern, *_), file = named.patterns[group], found[0]
+            if len(found) > 1:
+                scan.left_out[who] = f"{len(found)} files of {group}: features of a phase are one file"
+            elif file.suffix.lower() == ARRAY and len(beside) != 1:
+                scan.left_out[who] = f"{file.name}: no file beside it has a class for each trial"
+            elif isinstance(settings, TableInput) and settings.phase is not None:
+                try:
+                    phases = dict.fromkeys(phase for _, phase in settings.participants_in(file))
+                except InputError as error:
+                    scan.folder.problems[file] = error
+                    scan.left_out[who] = f"{file.name}: {error.problem}"
+                    continue
+                yield from (_File(who, phase, pattern, file, phase) for phase in phases)
+            elif beside:
+                yield _File(who, group, pattern, file, "", beside[0], named.patterns[labels[group]][0])
+            else:
+                yield _File(who, group, pattern, file)
+
+
+def _groups_of_labels(named: NamedFiles) -> dict[str, str]:
+    """Return, for each group of single arrays of features, the group with the classes of its trials."""
+
+    def is_list(file: Path) -> bool:
+        with file.open("rb") as stream:
+            shape, _ = shape_and_type(stream)
+        return sum(length > 1 for length in shape) < 2
+
+    files: dict[str, list[Path]] = defaultdict(list)
+    for groups in named.files.values():
+        for group, found in groups.items():
+            files[group] += found
+    arrays = {group for group, found in files.items() if all(f.suffix.lower() == ARRAY for f in found)}
+    labels = [group for group in files if group in arrays and all(map(is_list, files[group]))]
+    return {
+        group: of
+        for group in arrays.difference(labels)
+        for of in labels
+        if _without(of, {"array"}).removeprefix(ONLY)
+        == _without(group, {"array", "amplitude", "power"}).removeprefix(ONLY)
+    }
+
+
+def _of_shared_files(scan: Scan, settings: TableInput, files: list[Path]) -> list[_File]:
+    """Divide files by the column that names the participant of each row."""
+    found: list[_File] = []
+    for file in files:
+        try:
+            whose = settings.participants_in(file)
+        except InputError as error:
+            scan.folder.problems[file] = error
+            continue
+        pattern = file.relative_to(scan.folder.root).as_posix()
+        group = ONLY if len(files) == 1 else as_name("-".join(file.stem.split()), ONLY)
+        found += [_File(who, phase or group, pattern, file, phase) for who, phase in whose]
+    out = unfit(dict.fromkeys(one.who for one in found))
+    scan.left_out |= out
+    return [one for one in found if one.who not in out]
+
+
+def total_events(every: Iterable[Recorded]) -> Counter[str]:
+    return sum((Counter(each.events) for each in every), Counter[str]())
+
+
+def read_recording(settings: RecordedInput, named: Named, participant: str) -> Recorded | InputError:
+    """Read a recording in a process of its own, and return its contents or its problem."""
+
+    def contents(parts: list[Part]) -> Recorded:
+        (part,) = parts
+        return Recorded(
+            rate=part.sfreq,
+            channels=part.channels,
+            channels_in_file=int(part.account.get("channels_in_file", len(part.channels))),
+            seconds=part.account.get("seconds"),
+            start=float(part.times[0]),
+            stop=float(part.times[-1]),
+            source=str(part.account.get("events_from", "file")),
+            events=dict(part.seen),
+            onsets={name: samples.tolist() for name, samples in part.onsets.items()},
+        )
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the run repeats them
+        try:
+            return read_parts(settings, [named], participant, (), contents)
+        except InputError as error:
+            return error
+
+
+def warm_up(settings: InputSettings) -> None:
+    """Load the readers, and the compiled code of MNE, once before processes are forked."""
+    settings.warm_up()
+    if isinstance(settings, SignalInput):
+        import mne
+        import numpy as np
+
+        # The times of a recording come from compiled code, which takes longer to load than a recording.
+        assert len(mne.io.RawArray(np.zeros((1, 2)), mne.create_info(1, 1.0), verbose="ERROR").times) == 2
+
+
+def parallel_map(work: Callable[[T], R], items: Sequence[T], tell: Tell) -> list[R]:
+    """Map a function over items, in processes forked from this one; `tell` shows progress."""
+    cores = max(1, min(len(os.sched_getaffinity(0)), len(items)))
+    context = multiprocessing.get_context("fork")  # shares the modules that this process has imported
+    # Ctrl-C is left to the process that waits.
+    with ProcessPoolExecutor(cores, context, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
+        tell(0, len(items))
+        futures = [pool.submit(work, item) for item in items]
+        try:
+            for done, future in enumerate(as_completed(futures), start=1):
+                future.result()
+                tell(done, len(items))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return [future.result() for future in futures]

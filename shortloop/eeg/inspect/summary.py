@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from shortloop.base.text import counted, one_line, short_list
 from shortloop.eeg.inspect.folder import Folder
-from shortloop.eeg.inspect.recording import Recorded
-from shortloop.eeg.inspect.scan import Scan
+from shortloop.eeg.inspect.scan import Recorded, Scan, total_events
 
 FEW = 8  # items that are listed
-MANY = 20  # other files, of which the number is given
+MANY = 20  # events that are listed, and other files of which the number is not given
 
 
 def describe(scan: Scan) -> list[str]:
@@ -34,10 +33,20 @@ def describe_left_out(folder: Folder) -> list[str]:
     lines += _not_read(folder)
     if folder.others:
         endings = Counter(path.suffix.lower() or path.name for path in folder.others)
-        kinds = _some(f"{count:,} × {kind}" for kind, count in endings.most_common())
         many = f"{len(folder.others):,} files are " * (len(folder.others) > MANY)
-        lines.append(f"{many}no recordings: {kinds}")
+        lines.append(f"{many}no recordings: {in_words(endings.most_common(), FEW)}")
     return lines
+
+
+def by_reason(left_out: Mapping[str, str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = defaultdict(list)
+    for name, why in left_out.items():
+        found[why].append(name)
+    return found
+
+
+def in_words(counts: Iterable[tuple[str, int]], most: int = MANY) -> str:
+    return _some((f"{count:,} × {name}" for name, count in counts), most)
 
 
 def _left_out_of(scan: Scan) -> list[str]:
@@ -46,11 +55,9 @@ def _left_out_of(scan: Scan) -> list[str]:
         f"left out: {counted(count, 'recording')} of {format}; a study has one format"
         for format, count in scan.other_formats.items()
     ]
-    reasons: dict[str, list[str]] = {}
-    for path, why in scan.files_left_out.items():
-        reasons.setdefault(why, []).append(_below(path, scan.folder))
+    reasons = by_reason({_below(path, scan.folder): why for path, why in scan.files_left_out.items()})
     broken = tuple(f"{path.name}: " for path in scan.folder.problems)
-    reasons |= {why: who for why, who in scan.reasons().items() if not why.startswith(broken)}
+    reasons |= {why: who for why, who in by_reason(scan.left_out).items() if not why.startswith(broken)}
     return lines + [f"left out: {_some(names)}: {one_line(why)}" for why, names in reasons.items()]
 
 
@@ -75,10 +82,9 @@ def _phase(scan: Scan, phase: str, patterns: Sequence[str]) -> list[str]:
         facts = [counted(len(every), "recording"), *_facts([each for each in every if each.rate])]
         lines.append(f"  {', '.join(facts)}")
     if every:
-        events = sum((Counter(each.events) for each in every), Counter[str]())
+        events = total_events(every)
         sources = " and ".join(sorted({each.source for each in every if each.source}))
-        names = _some((f"{count:,} × {one_line(name)}" for name, count in events.most_common()), 20)
-        lines.append(f"  events ({sources}): {names}" if events else "  no events")
+        lines.append(f"  events ({sources}): {in_words(events.most_common())}" if events else "  no events")
     return lines
 
 

@@ -143,6 +143,16 @@ def test_two_columns_that_could_be_the_class_are_asked_about(tmp_path: Path) -> 
     assert {"condition", "stimulus"} <= {*read_study(file).input.model_dump()["drop"]}
 
 
+def test_a_phase_with_words_of_both_roles_is_asked_about(tmp_path: Path) -> None:
+    """It ended in StopIteration."""
+    (tmp_path / "data").mkdir()
+    for who in PARTICIPANTS:
+        for word in ("study_test", "rest"):
+            table_of(who, word).to_csv(tmp_path / f"data/{who}_{word}.csv", index=False)
+    question, *_ = proposed(tmp_path / "data", tmp_path / "my-study").questions
+    assert question.startswith("Which phase trains the classifiers")
+
+
 def test_tables_and_arrays_beside_recordings_are_none(tmp_path: Path) -> None:
     """Answers of participants, in a table beside each recording, are no features."""
     for who in PARTICIPANTS:

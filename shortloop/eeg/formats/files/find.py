@@ -96,6 +96,9 @@ def _regex(pattern: str, participant: str, *, numbers: bool) -> str:
     return "".join(found)
 
 
+LINKED = re.compile(r"[^\s'\"]*/shortloop-\w{8}/\d+/")  # where files of recordings are linked
+
+
 @contextmanager
 def linked(recordings: Sequence[Named]) -> Iterator[list[Path]]:
     """Link the files of recordings under the names by which they refer to each other."""

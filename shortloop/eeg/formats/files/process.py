@@ -20,6 +20,7 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 
 from shortloop.base.errors import InputError, TransientError
+from shortloop.eeg.formats.files.find import LINKED
 
 T = TypeVar("T")
 Declared = Callable[[Path, str], int]
@@ -161,7 +162,9 @@ def _run(
                 raise
             except Exception as error:
                 problem = _unreadable(error)
-        said = [(str(each.message), each.category, each.filename, each.lineno) for each in caught]
+        said = [
+            (LINKED.sub("", str(each.message)), each.category, each.filename, each.lineno) for each in caught
+        ]
         signal.alarm(0)
         _dump((value, problem, said), answer)
         status = 0

@@ -41,7 +41,8 @@ def print_graph(script: str, by_partition: bool, file: Path | None, as_json: boo
     planned = dry_run(script)
     graphs = [graph_of(plan, planned.seconds, by_partition) for plan in planned.plans]
     if file is not None:
-        title = f"{planned.plans[-1].name}: what a run would do"
+        last = planned.plans[-1]
+        title = f"{last.name}: what a run would do{' at first' if last.waits_for else ''}"
         made = svg(graphs[-1], title) if file.suffix == ".svg" else mermaid(graphs[-1])
         file.write_text(made, encoding="utf-8")
         print_lines(f"written: {file}")
@@ -52,8 +53,10 @@ def print_graph(script: str, by_partition: bool, file: Path | None, as_json: boo
         ]
         print_document({"script": script, "graphs": graph})
     else:
-        for nodes in graphs:
+        for nodes, plan in zip(graphs, planned.plans, strict=True):
             _print(nodes)
+            if plan.waits_for is not None:
+                print_lines(f"later stages are unknown: they depend on the results of {plan.waits_for.name}")
 
 
 def mermaid(nodes: Mapping[Key, Node]) -> str:

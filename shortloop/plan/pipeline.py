@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from shortloop.base.errors import InputError
 from shortloop.base.plain import Plain
@@ -85,6 +85,11 @@ class Built:
         if self.plan in (BUILD, PERHAPS) or self.rejected:
             raise NotThereYet(self)
         return open_job(self.path)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.result()[name]  # as in a stage
+
+    __iter__ = None  # which Python would make of the names
 
 
 @dataclass(frozen=True)

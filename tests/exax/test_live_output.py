@@ -110,7 +110,6 @@ BURST = "".join(f"line {number}\n" for number in range(100_000))
 )
 def test_what_is_too_much_is_left_out(job: Printing, said: str, shown: list[str]) -> None:
     with LiveOutput(job.shown.append) as output:
-        assert output._thread is None  # of a run that builds nothing
         output.follow(job.folder, "fit")
         job.says(said)
         output.ended(job.folder)
@@ -155,6 +154,12 @@ def test_the_traceback_of_a_job_that_fails_is_left_to_the_run(job: Printing, fai
         "before",
         *([] if failed else traceback.splitlines()),
     ]
+
+
+def test_a_run_that_builds_nothing_starts_no_thread(job: Printing) -> None:
+    with LiveOutput(job.shown.append) as output:
+        pass
+    assert output._thread is None
 
 
 def test_a_terminal_that_is_gone_ends_nothing(job: Printing) -> None:

@@ -146,6 +146,8 @@ def test_a_job_without_units_is_done_at_once(jobs: Jobs) -> None:
     np.testing.assert_array_equal(result.arrays["numbers"], [1, 2, 3])
     assert result.record["threads"]
     assert result.record["versions"].keys() >= {"python"}
+    _, refused = jobs.run(Numbers, {"file": content, "modules": ["json"]})  # which says nothing of the scale
+    assert "option scale" in str(refused.problem)
 
 
 class Small(Powers):

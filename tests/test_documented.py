@@ -65,7 +65,7 @@ def options() -> dict[str, set[str]]:
 
 def test_commands_and_their_options_are_there() -> None:
     """Those in blocks, and those that the text names; tables of settings can be read."""
-    found = [(page, each) for page in PAGES for each in spoken(page)]
+    found = [(page.name, each) for page in PAGES for each in spoken(page)]
     found += [(block.page, command) for block, command in COMMANDS]
     for page, each in found:
         words = re.sub(r"^(\w+=\S+ )*(\.venv/bin/)?", "", each).replace("…", "")

@@ -111,9 +111,10 @@ def test_what_is_around_jobs_adds_up() -> None:
 def test_lanes_share_the_workers() -> None:
     lanes = [[equal(f"{lane} {job}", 2, 1.0, begin=0.25) for job in range(3)] for lane in range(4)]
 
-    def seconds(at_once: int, **more: bool) -> float:
+    def seconds(at_once: int, one_driver: bool = True) -> float:
         last = [equal("last", 1, 1.0)]
-        return simulate(Cluster(8, 1), lanes, Singly, at_once=at_once, last=last, **more).seconds
+        cluster = Cluster(8, 1)
+        return simulate(cluster, lanes, Singly, at_once=at_once, last=last, one_driver=one_driver).seconds
 
     assert seconds(1) == pytest.approx(4 * 3 * 1.25 + 1)
     assert seconds(2) < 0.65 * seconds(1)

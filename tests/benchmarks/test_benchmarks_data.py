@@ -27,8 +27,8 @@ def test_files_hold_what_is_simulated(tmp_path: Path) -> None:
         ("test_data_visual", person.test, "power"),
         ("study_data_amp", person.amplitude, "amplitude"),
     ):
-        file, of = folder / f"Subj02_{ending}.mat", {"participant": "Subj02", "phase": "study"}
-        found = read_features(ThesisInput(format="thesis"), file, kind=kind, classes=CLASSES, **of)
+        given, file = ThesisInput(format="thesis"), folder / f"Subj02_{ending}.mat"
+        found = read_features(given, file, kind=kind, participant="Subj02", phase="study", classes=CLASSES)
         np.testing.assert_array_equal(found.data, expected)
         np.testing.assert_array_equal(found.labels, person.labels)
     assert (person.study > 0).all()

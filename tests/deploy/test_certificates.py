@@ -94,7 +94,7 @@ def test_what_is_no_host_or_no_use_is_refused(tmp_path: Path) -> None:
 
 
 def test_they_last_as_long_as_is_said_and_it_says_what_to_copy_where(tmp_path: Path) -> None:
-    command = [SCRIPT, "--days", "3", tmp_path, "a.example"]
+    command = [str(SCRIPT), "--days", "3", str(tmp_path), "a.example"]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     for role in ROLES:
         assert re.search(rf"to .*ca\.pem +{role}\.pem +{role}\.key", said)

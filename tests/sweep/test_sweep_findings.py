@@ -178,7 +178,7 @@ def test_what_leaves_are_called() -> None:
     }
     expected = {f"facts.{name}": value for name, value in found.items()}
     assert {name: each.value for name, each in leaves({"facts": facts}).items()} == expected
-    run = {"pipeline": "x", "seconds": 3.2, "built": 2, "jobs": [{"seconds": 1}], "facts": facts}
+    run: dict[str, Any] = {"pipeline": "x", "seconds": 3.2, "jobs": [{"seconds": 1}], "facts": facts}
     assert {name: each.value for name, each in findings_of(run, []).items()} == expected
 
     def other(summary: object) -> None:

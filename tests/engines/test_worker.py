@@ -135,9 +135,9 @@ def test_units_are_computed_in_one_process_which_is_kept(project: Path) -> None:
     assert [each["x"] for each in (*first, *second)] == [2.0, 4.0, 6.0]
     assert [each["seen"] for each in (*first, *second, again)] == [1, 2, 3, 4]
     assert len({each["process"] for each in (*first, *second, again)}) == 1
+    assert other["seen"] == 1
     assert first[0]["process"] != os.getpid()
     assert first[0]["threads"] == "1"
-    assert other["seen"] == 1
 
 
 def test_what_is_noted_and_printed_comes_with_the_batch(project: Path) -> None:

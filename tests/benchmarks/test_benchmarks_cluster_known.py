@@ -30,13 +30,6 @@ TOO_LONG = ("bins, also to permute, one participant after another", "participant
 TOO_SHORT = tuple(name for name in BY_NAME if name not in AGREE + TOO_LONG)
 
 
-def test_within_is_15_percent() -> None:
-    assert agrees(15.8)
-    assert agrees(13.5)
-    assert not agrees(13.4)
-    assert not agrees(18.2)
-
-
 def test_one_machine_takes_what_the_thesis_measured() -> None:
     """On 4 cores every division that fills them takes the 121.8 minutes of exax on 4 slices."""
     for name in (*TOO_SHORT[:3], AGREE[0]):
@@ -45,15 +38,11 @@ def test_one_machine_takes_what_the_thesis_measured() -> None:
 
 @pytest.mark.parametrize("name", AGREE)
 def test_with_few_large_units_25_machines_take_as_long_as_in_the_thesis(name: str) -> None:
-    """No constant is chosen: machines are alike, and nothing but computing takes time."""
+    """No constant is chosen: machines are alike, and nothing but computing takes time. With usual ones not
+    all three: where a core trains a whole participant, the slowest of 18 is waited for."""
     assert agrees(minutes(BY_NAME[name], PERFECT))
-
-
-def test_with_usual_machines_too() -> None:
-    """Not all three: where a core trains a whole participant, the slowest of 18 is waited for."""
-    for assumed in (USUAL, replace(USUAL, shipped="nothing")):
-        for name in AGREE[:2]:
-            assert agrees(median([minutes(BY_NAME[name], assumed, seed=seed) for seed in range(5)])), name
+    for assumed in (USUAL, replace(USUAL, shipped="nothing")) if name in AGREE[:2] else ():
+        assert agrees(median([minutes(BY_NAME[name], assumed, seed=seed) for seed in range(5)]))
 
 
 @pytest.mark.parametrize("name", TOO_SHORT + TOO_LONG)
@@ -103,9 +92,6 @@ def test_what_is_not_computing_is_that_of_the_jobs() -> None:
     assert several["seconds"] < 0.7 * one["seconds"]
     nothing = around(replace(constants, job=0.0, opening=0.0), 1, 32, "one after another")
     assert nothing["seconds"] - nothing["ideal"] < 0.1
-
-
-def test_figures_on_paper() -> None:
     assert breaks_even(32, 100, 10.0) == pytest.approx(10 / (1 / 32 - 1 / 100))
     assert fed_workers(2.0, 1e6, 1e7) == 20
     used = median_of({"dask_task": {"median": 0.5}, "dask_task, 2 workers": {"median": 0.6}})

@@ -16,43 +16,24 @@ from shortloop.eeg.formats.thesis import ThesisInput
 from shortloop.eeg.study.load import read_study
 
 SMALL = Size(trials=6, bins=3, amplitude_bins=4, channels=2, frequencies=3, points=2, amplitude_points=5)
-INPUT = ThesisInput(format="thesis")
-
-
-def test_the_size_is_the_thesis_s() -> None:
-    assert (THESIS.power_features, THESIS.amplitude_features) == (6510, 341)
-    assert (THESIS.bins, THESIS.amplitude_bins, 3 * THESIS.trials) == (20, 40, 240)
-    assert THESIS.megabytes == pytest.approx((2 * 20 * 6510 + 40 * 341) * 240 * 8 / 1e6)
 
 
 def test_files_hold_what_is_simulated(tmp_path: Path) -> None:
     assert write_study(tmp_path, 2, SMALL) == ["Subj01", "Subj02"]
-    person = simulate(2, SMALL)
+    person, other = simulate(2, SMALL), simulate(1, SMALL)
     folder = tmp_path / "Subj02" / "6-ClassificationData"
     for ending, expected, kind in (
         ("study_data", person.study, "power"),
         ("test_data_visual", person.test, "power"),
         ("study_data_amp", person.amplitude, "amplitude"),
     ):
-        file = folder / f"Subj02_{ending}.mat"
-        found = read_features(
-            ThesisInput(format="thesis"),
-            file,
-            kind=kind,
-            participant="Subj02",
-            phase="study",
-            classes=CLASSES,
-        )
+        given, file = ThesisInput(format="thesis"), folder / f"Subj02_{ending}.mat"
+        found = read_features(given, file, kind=kind, participant="Subj02", phase="study", classes=CLASSES)
         np.testing.assert_array_equal(found.data, expected)
         np.testing.assert_array_equal(found.labels, person.labels)
     assert (person.study > 0).all()
-
-
-def test_participants_differ_and_repeat() -> None:
-    first, again, second = simulate(1, SMALL), simulate(1, SMALL), simulate(2, SMALL)
-    np.testing.assert_array_equal(first.study, again.study)
-    assert np.abs(np.corrcoef(first.study.ravel(), second.study.ravel())[0, 1]) < 0.3
-    assert not np.array_equal(first.study, first.test)
+    assert np.abs(np.corrcoef(other.study.ravel(), person.study.ravel())[0, 1]) < 0.3
+    assert not np.array_equal(person.study, person.test)
 
 
 def test_files_are_used_again_unless_they_are_of_another_size(tmp_path: Path) -> None:
@@ -63,9 +44,6 @@ def test_files_are_used_again_unless_they_are_of_another_size(tmp_path: Path) ->
     assert file.stat().st_mtime_ns == before
     write_study(tmp_path, 1, Size(**{**SMALL.__dict__, "bins": 2}))
     assert file.stat().st_mtime_ns > before
-
-
-def test_a_full_disk_is_noticed_before(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="GB of disk"):
         write_study(tmp_path, 10**5, THESIS)
 
@@ -79,31 +57,26 @@ def test_classes_can_be_told_apart_in_the_window_only() -> None:
         assert within > 0.6
 
 
-def test_every_change_leaves_a_study_that_can_be_read(tmp_path: Path) -> None:
+def test_studies_are_the_thesis_s_and_every_change_can_be_read(tmp_path: Path) -> None:
+    assert (THESIS.power_features, THESIS.amplitude_features) == (6510, 341)
+    assert (THESIS.bins, THESIS.amplitude_bins, 3 * THESIS.trials) == (20, 40, 240)
+    assert THESIS.megabytes == pytest.approx((2 * 20 * 6510 + 40 * 341) * 240 * 8 / 1e6)
     names = write_study(tmp_path / "data", 2, SMALL)
-    file = tmp_path / "study.toml"
-    text = study_text(tmp_path / "data", names)
-    seen = set()
-    for old, new in CHANGES.values():
+    file, text = tmp_path / "study.toml", study_text(tmp_path / "data", names)
+    studies = []
+    for old, new in CHANGES.values():  # the first of them is none
         assert old in text
         text = text.replace(old, new)
         file.write_text(text, encoding="utf-8")
-        study = read_study(file)
-        assert study.participants == tuple(names)
-        seen.add(study.model_dump_json())
-    assert len(seen) == len(CHANGES)
-    assert study.permutations.count == 500
-    assert study.group.smooth == 2.0
-    assert isinstance(study.estimator, LinearSvmSettings)
-    assert len(study.estimator.C) == 4
-
-
-def test_the_first_study_is_the_thesis_s(tmp_path: Path) -> None:
-    file = tmp_path / "study.toml"
-    file.write_text(study_text(tmp_path, ["Subj01"]), encoding="utf-8")
-    study = read_study(file)
-    assert study.permutations.count == 100
-    assert isinstance(study.estimator, LinearSvmSettings)
-    assert study.estimator.C == (1e-4, 1e-3, 1e-2)
-    assert study.decoding.folds == 10
-    assert QUICK.trials >= 2 * study.decoding.folds
+        studies.append(read_study(file))
+        assert studies[-1].participants == tuple(names)
+    assert len({study.model_dump_json() for study in studies}) == len(studies) == len(CHANGES)
+    first, last = studies[0], studies[-1]
+    assert (first.permutations.count, last.permutations.count) == (100, 500)
+    assert isinstance(first.estimator, LinearSvmSettings)
+    assert isinstance(last.estimator, LinearSvmSettings)
+    assert first.estimator.C == (1e-4, 1e-3, 1e-2)
+    assert len(last.estimator.C) == 4
+    assert first.decoding.folds == 10
+    assert QUICK.trials >= 2 * first.decoding.folds
+    assert last.group.smooth == 2.0

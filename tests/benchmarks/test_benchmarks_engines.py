@@ -46,7 +46,9 @@ def test_plain_forks_share_the_units(workers: int, units: int) -> None:
     assert 0.02 / workers <= each < 0.2 / workers
 
 
-def test_a_fork_that_is_slower_counts_by_its_own_speed() -> None:
+def test_a_fork_that_is_slower_counts_by_its_own_speed_and_one_that_fails_not_at_all(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
     """One of 10 ms and one of 30 ms a unit do four units in 30 ms."""
     number = get_context("fork").Value("i", 0)
     pause: list[float] = []
@@ -58,16 +60,15 @@ def test_a_fork_that_is_slower_counts_by_its_own_speed() -> None:
                 number.value += 1
         time.sleep(pause[0])
 
-    assert 0.0075 <= floor_seconds(2, 20, work) < 0.015
-
-
-def test_a_plain_fork_that_fails_is_no_measurement(capfd: pytest.CaptureFixture[str]) -> None:
     def fail(unit: int) -> None:
         raise ZeroDivisionError("no luck")
 
+    assert 0.0075 <= floor_seconds(2, 20, work) < 0.015
     with pytest.raises(RuntimeError, match="fork failed"):
         floor_seconds(1, 2, fail)
     assert "no luck" in capfd.readouterr().err
+    with pytest.raises(RuntimeError, match=r"Pool.*(\n.*)*none\.npy"):
+        plain("Pool.imap_unordered, large chunks", 1, 2, {"work": "train", "file": "none.npy"})
 
 
 def test_a_buffer_takes_about_as_long_as_asked_for() -> None:
@@ -88,16 +89,14 @@ def test_a_peer_computes_every_unit(peer: str) -> None:
     assert found["start"] > 0
 
 
-def test_a_peer_that_fails_says_why() -> None:
-    with pytest.raises(RuntimeError, match=r"Pool.*(\n.*)*none\.npy"):
-        plain("Pool.imap_unordered, large chunks", 1, 2, {"work": "train", "file": "none.npy"})
-
-
-def test_every_engine_has_a_target_and_plain_use_beside_it() -> None:
+def test_every_engine_has_a_target_plain_use_beside_it_and_a_look_of_its_own() -> None:
     assert TARGETS.keys() == COUNTERPARTS.keys() == ENGINES.keys()
     assert {*COUNTERPARTS.values()} <= PEERS.keys()
     needed = {"nothing": "", "numpy": "numpy", "more": "no_such_library"}
     assert not_installed(needed) == {"more": "no_such_library is not installed"}
+    assert LOOKS.keys() == SYSTEMS.keys()
+    for what in zip(*LOOKS.values(), strict=True):
+        assert len({*what}) == len(LOOKS)
 
 
 def test_tables_compare_runs_with_each_other_and_say_what_is_left_out() -> None:
@@ -128,19 +127,16 @@ def test_tables_compare_runs_with_each_other_and_say_what_is_left_out() -> None:
         assert {len(row) for row in table["rows"]} == {len(table["columns"])}
 
 
-@pytest.mark.parametrize(
-    ("most", "steps"),
-    [
-        (1, [1]),
-        (2, [1, 2]),
-        (3, [1, 2, 3]),
-        (4, [1, 2, 3, 4]),
-        (6, [1, 2, 3, 4, 6]),
-        (32, [1, 2, 3, 4, 8, 16, 32]),
-    ],
-)
-def test_all_workers_are_measured_and_some_between(most: int, steps: list[int]) -> None:
-    assert ladder(most) == steps
+def test_all_workers_are_measured_and_some_between() -> None:
+    ladders = {
+        1: [1],
+        2: [1, 2],
+        3: [1, 2, 3],
+        4: [1, 2, 3, 4],
+        6: [1, 2, 3, 4, 6],
+        32: [1, 2, 3, 4, 8, 16, 32],
+    }
+    assert {most: ladder(most) for most in ladders} == ladders
 
 
 def test_speed_up_is_over_one_slice_of_the_same_run() -> None:
@@ -194,12 +190,6 @@ def test_units_are_those_of_the_stages(tmp_path: Path) -> None:
     votes = np.load(decoding.files["permute"])[1]
     shuffled = permuted_labels(person.labels, 100, seed=0, names=("bench",))
     assert np.array_equal(works["permute"](3), recall_scores(votes, shuffled)[50:])
-
-
-def test_every_system_has_a_look_of_its_own() -> None:
-    assert LOOKS.keys() == SYSTEMS.keys()
-    for what in zip(*LOOKS.values(), strict=True):
-        assert len({*what}) == len(LOOKS)
 
 
 @pytest.fixture

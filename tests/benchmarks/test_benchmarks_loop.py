@@ -70,7 +70,7 @@ def some() -> dict[str, Any]:
     }
 
 
-def test_tables_have_both_commits_and_their_ratio() -> None:
+def test_tables_and_figure_have_both_commits_and_their_ratio() -> None:
     found = {table["name"]: table for table in tables_of(some(), COLD, MANY, EXAX)}
     assert found["seconds"]["rows"] == [
         ["cold", "8.00 s", "4.00 s", "0.500×", "12 → 7", "0.500×"],
@@ -84,30 +84,24 @@ def test_tables_have_both_commits_and_their_ratio() -> None:
     assert "always at work these are 4.00 s" in found["independent"]["note"]
     assert found["cold"]["rows"][0][1:] == ["50.0 %", "90.0 %"]
     assert found["stages"]["rows"] == [["report", "1 job, 2.00 s", "–"]]
+    seconds, ratios = draw_loop(some(), "").axes
+    assert [each.get_text() for each in seconds.get_yticklabels()] == list(some()["cases"])
+    assert [each.get_text() for each in ratios.texts] == ["0.500×", "0.500×"]
 
 
-def test_one_commit_alone_has_no_ratio() -> None:
+def test_ratios_are_of_two_commits_and_taken_within_runs() -> None:
     both = some()
     (name,) = both["sides"][1:]
     cases = {case: {name: each[name]} for case, each in both["cases"].items()}
     alone = {**both, "sides": [name], "cases": cases}
     assert tables_of(alone, COLD, MANY, EXAX)[0]["columns"] == ["case", name, "jobs"]
     assert len(draw_loop(alone, "").axes) == 1
-
-
-def test_the_figure_shows_every_case_and_ratio() -> None:
-    seconds, ratios = draw_loop(some(), "").axes
-    assert [each.get_text() for each in seconds.get_yticklabels()] == list(some()["cases"])
-    assert [each.get_text() for each in ratios.texts] == ["0.500×", "0.500×"]
-
-
-def test_ratios_are_taken_within_runs() -> None:
     runs = {"a": [measured(2.0), measured(20.0)], "b": [measured(1.0), measured(10.0)]}
     assert _of_case(runs, ["a", "b"])["ratio"]["values"] == [0.5, 0.5]
     assert "ratio" not in _of_case({"a": runs["a"], "b": runs["b"][:1]}, ["a", "b"])
 
 
-def test_what_fails_is_told_and_the_rest_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_fails_or_is_left_is_told_and_the_rest_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
     def fails() -> dict[str, Any]:
         raise RuntimeError("a traceback\nno such luck")
 
@@ -118,14 +112,11 @@ def test_what_fails_is_told_and_the_rest_is_measured(capsys: pytest.CaptureFixtu
     said = capsys.readouterr().out
     assert "2/3  cold, a: failed: a traceback\nno such luck" in said
     assert said.endswith("3/3  cold, b: 1.00 s, 3 jobs\n")
-
-
-def test_what_is_left_is_told_as_far_as_it_is_known() -> None:
-    steps = [Step("cold", "a", lambda: None), Step("cold", "b", lambda: None), Step("x", "a", lambda: None)]
     assert _left([], {}) == ""
-    assert _left(steps, {}) == "; 3 steps left"
-    assert _left(steps, {("cold", "a"): 60.0}) == "; at least 2.0 min left"
-    assert _left(steps[:2], {("cold", "a"): 60.0, ("cold", "b"): 30.0}) == "; about 1.5 min left"
+    unknown = [*steps[1:], Step("x", "a", lambda: None)]
+    assert _left(unknown, {}) == "; 3 steps left"
+    assert _left(unknown, {("cold", "a"): 60.0}) == "; at least 2.0 min left"
+    assert _left(steps[1:], {("cold", "a"): 60.0, ("cold", "b"): 30.0}) == "; about 1.5 min left"
 
 
 def test_jobs_may_overlap_and_leave_gaps(tmp_path: Path) -> None:

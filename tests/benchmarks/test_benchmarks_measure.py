@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 
 import numpy as np
 import pytest
@@ -11,16 +12,14 @@ from scipy import stats
 from benchmarks.measure import interleaved, ratio, seconds_of, spread, with_interval
 
 
-def test_spread_of_some_measurements() -> None:
+def test_spread_and_ratio_of_some_measurements() -> None:
     assert spread([3.0, 1.0, 2.0]) == {"median": 2.0, "min": 1.0, "max": 3.0, "values": [3.0, 1.0, 2.0]}
     assert spread(np.array([1.0, 2.0]))["median"] == 1.5
-
-
-def test_ratios_are_taken_within_runs() -> None:
     # In the second run the machine was ten times slower; ratios do not see it.
     assert ratio([2.0, 20.0], [1.0, 10.0])["values"] == [2.0, 2.0]
     with pytest.raises(ValueError, match="shorter"):
         ratio([1.0, 2.0], [1.0])
+    assert 0.02 <= seconds_of(lambda: time.sleep(0.02)) < 1.0
 
 
 def test_each_run_measures_everything_and_begins_with_another() -> None:
@@ -36,18 +35,14 @@ def test_each_run_measures_everything_and_begins_with_another() -> None:
     assert [run for _, run in order] == sorted(run for _, run in order)
 
 
-def test_seconds_are_the_clock_s() -> None:
-    import time
-
-    assert 0.02 <= seconds_of(lambda: time.sleep(0.02)) < 1.0
-
-
-def test_interval_is_student_s() -> None:
+def test_interval_is_student_s_and_one_run_has_none() -> None:
     values = [1.8, 1.95, 2.2, 1.7, 1.9]
     found = with_interval(values)
     expected = stats.ttest_1samp(np.log(values), 0).confidence_interval(0.95)
     assert found["mean"] == pytest.approx(stats.gmean(values))
     assert (math.log(found["low"]), math.log(found["high"])) == pytest.approx(tuple(expected))
+    alone = with_interval([2.0])
+    assert (alone["mean"], alone["low"], alone["high"]) == (pytest.approx(2.0), None, None)
 
 
 def test_interval_holds_the_truth_19_times_in_20() -> None:
@@ -55,8 +50,3 @@ def test_interval_holds_the_truth_19_times_in_20() -> None:
     draws = [with_interval(np.exp(rng.normal(0.6, 0.1, 4))) for _ in range(1000)]
     inside = sum(draw["low"] < math.exp(0.6) < draw["high"] for draw in draws)
     assert stats.binomtest(inside, 1000, 0.95).pvalue > 0.001
-
-
-def test_one_run_has_no_interval() -> None:
-    found = with_interval([2.0])
-    assert (found["mean"], found["low"], found["high"]) == (pytest.approx(2.0), None, None)

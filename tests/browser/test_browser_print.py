@@ -70,17 +70,17 @@ def test_nothing_is_cut_off(view: View, sheets: list[PageObject]) -> None:
     assert [word for word in words if squeezed(word) not in printed] == []
 
 
-def test_every_figure_is_printed(view: View, sheets: list[PageObject]) -> None:
-    assert sum(len(sheet.images) for sheet in sheets) == view.ask("() => document.images.length")
-
-
-def test_letters_of_figures_can_be_read(view: View) -> None:
+def test_every_figure_is_printed_and_paper_is_light(view: View, sheets: list[PageObject]) -> None:
     """Letters of 9 points are never less than 6.5, and no figure is higher than a sheet or distorted."""
-    for wide, high, shown, shown_high in view.ask(SIZES):
+    images = view.ask(SIZES)
+    assert sum(len(sheet.images) for sheet in sheets) == len(images)
+    for wide, high, shown, shown_high in images:
         natural = wide / DPI * 96
         assert 9 * shown / natural >= 6.4
         assert shown_high < SHEET
         assert abs(shown / wide - shown_high / high) < 1e-3 * shown / wide
+    colours = {"color": "rgb(27, 31, 36)", "backgroundColor": "rgb(255, 255, 255)"}
+    assert {each: view.ask(f"() => getComputedStyle(document.body).{each}") for each in colours} == colours
 
 
 def test_no_heading_is_left_alone_at_the_end_of_a_sheet(view: View, sheets: list[PageObject]) -> None:
@@ -88,8 +88,3 @@ def test_no_heading_is_left_alone_at_the_end_of_a_sheet(view: View, sheets: list
     for sheet in sheets:
         end = squeezed(sheet.extract_text())
         assert [head for head in heads if end.endswith(squeezed(head)[-60:])] == []
-
-
-def test_paper_is_light(view: View) -> None:
-    assert view.ask("() => getComputedStyle(document.body).color") == "rgb(27, 31, 36)"
-    assert view.ask("() => getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from command_line import ROOT, assert_one_message, shortloop
 from toy_jobs import project_of_two_jobs
+from without_root import MANY
 
 from shortloop.analyses import find_analyses
 
@@ -59,22 +64,37 @@ def write_toy(library: Path, text: str) -> None:
     (library / "shortloop" / "toy" / "analysis.py").write_text(text, encoding="utf-8")
 
 
+def several(folder: Path, library: Path | str, *wanted: str) -> list[str]:
+    """What several commands print, one after the other in one process."""
+    every = json.dumps([each.split() for each in wanted])
+    done = subprocess.run(
+        [sys.executable, "-c", MANY, every],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(library), "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    said = [*map(json.loads, done.stdout.splitlines())]
+    assert [status for status, _, _ in said] == [0] * len(wanted), said
+    return [out for _, out, _ in said]
+
+
+COMPARE = "compare main-0 main-1"
+
+
 def test_the_command_without_an_analysis(folder: Path, library: Path) -> None:
-    assert "study" not in shortloop(folder, "--help", library=library).stdout
-    for command in (("show", "main-0"), ("why", "main-1")):
-        done = shortloop(folder, *command, library=library)
-        assert done.returncode == 0, done.stderr
-    done = shortloop(folder, "compare", "main-0", "main-1", library=library)
-    assert done.returncode == 0, done.stderr
-    assert "4 values differ" in done.stdout
-    assert "figure" not in done.stdout
+    about, *_, compared = several(folder, library, "--help", "show main-0", "why main-1", COMPARE)
+    assert "study" not in about
+    assert "4 values differ" in compared
+    assert "figure" not in compared
 
 
 def test_an_analysis_needs_its_folder_only(folder: Path, with_toy: Path) -> None:
-    assert "Say how long lines are." in shortloop(folder, "--help", library=with_toy).stdout
-    assert shortloop(folder, "lines", library=with_toy).stdout == "very\n"
-    done = shortloop(folder, "compare", "main-0", "main-1", library=with_toy)
-    assert "line   Height (m)  mean   1.000   2.500       1.500" in done.stdout
+    about, lines, compared = several(folder, with_toy, "--help", "lines", COMPARE)
+    assert "Say how long lines are." in about
+    assert lines == "very\n"
+    assert "line   Height (m)  mean   1.000   2.500       1.500" in compared
     assert (folder / "results/compare/main-0_main-1.png").is_file()
 
 
@@ -121,14 +141,15 @@ def test_an_analysis_of_anybody_needs_an_entry_point_only(
     """A package of one file, which touches no file of this one."""
     site = tmp_path / "site"
     install(site, f"{OFFERED}text-lines = lines:ANALYSIS\n", lines=TOY + SETTINGS)
-    path = f"{library}:{site}"
-    assert "Say how long lines are." in shortloop(folder, "--help", library=path).stdout
-    assert shortloop(folder, "lines", library=path).stdout == "very\n"
-    assert "Height (m)" in shortloop(folder, "compare", "main-0", "main-1", library=path).stdout
-    assert "longest" in shortloop(folder, "study", "--text-lines", library=path).stdout
     (folder / "lines.toml").write_text('name = "a"\nlongest = 7\n', encoding="utf-8")
-    done = shortloop(folder, "study", "--text-lines", "lines.toml", library=path)
-    assert "lines.toml is fine: lines of 7" in done.stdout
+    wanted = "--help", "lines", COMPARE, "study --text-lines", "study --text-lines lines.toml"
+    about, lines, compared, listed, checked = several(folder, f"{library}:{site}", *wanted)
+    assert "Say how long lines are." in about
+    assert lines == "very\n"
+    assert "Height (m)" in compared
+    assert "longest" in listed
+    assert "lines.toml is fine: lines of 7" in checked
+    assert "frames" in find_analyses()  # as are those of data frames
 
 
 @pytest.mark.parametrize(
@@ -147,7 +168,3 @@ def test_what_is_wrong_with_an_entry_point_is_named(
     install(tmp_path / "site", OFFERED + offered + "\n", lines=module)
     done = shortloop(folder, "--help", library=f"{with_toy}:{tmp_path / 'site'}")
     assert_one_message(done, *words)
-
-
-def test_frames_are_found_by_their_entry_point() -> None:
-    assert "frames" in find_analyses()

@@ -1,4 +1,4 @@
-"""The command as a user types it: what it says, and its exit status."""
+"""The command as a user types it: what it says, its exit status, its options, and what it lacks."""
 
 from __future__ import annotations
 
@@ -12,8 +12,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cases import first_cases
 from command_line import ROOT, assert_one_message, forked, shortloop
+from refused import refusing
+from toy_jobs import ToyJobs, project_of_two_jobs, toy_project
 
+from shortloop.base.extras import REPORT_LIBRARIES
+from shortloop.eeg.pipeline import LIBRARIES
 from shortloop.stages.records import FORMAT
 
 CONFIGURATION = """\
@@ -51,9 +56,7 @@ def make_job(project: Path, job: str, **changes: object) -> Path:
         "format": FORMAT,
         "stage": "import_epochs",
         "partition": "S01",
-        "arrays": {
-            "data": {**array, "shape": [2, 3], "dtype": "float64"},
-        },
+        "arrays": {"data": {**array, "shape": [2, 3], "dtype": "float64"}},
         "facts": {"files": {"study": [{"name": "rec[bold].npz", "content": "c0ffee"}]}},
         "threads": [{"library": "libblas", "version": "0.3", "threads": 8, "threads_used": 1}],
         "versions": {"numpy": np.__version__},
@@ -67,36 +70,22 @@ def make_job(project: Path, job: str, **changes: object) -> Path:
     return folder
 
 
+PANEL = ROOT / "shortloop/panel/default.toml"
+
+
+STUDY = ROOT / "shortloop/eeg/study/default.toml"
+
+folder = pytest.fixture(project_of_two_jobs)
+
+
 @pytest.mark.parametrize("arguments", [(), ("--help",)])
 def test_help_lists_the_commands(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     done = forked(tmp_path, *arguments)
     said = done.stdout + done.stderr
     assert done.returncode == (0 if arguments else 2)
-    first = [
-        "init",
-        "study",
-        "run",
-        "plan",
-        "sweep",
-        "graph",
-        "why",
-        "show",
-        "logs",
-        "compare",
-        "jobs",
-        "runs",
-    ]
-    first += ["harmless", "verify", "gc"]
-    assert (
-        re.findall(r"^\W{2}([a-z][a-z-]*) ", said, re.MULTILINE)[: len(first)] == first
-    )  # as one meets them
-
-
-def test_a_command_explains_its_arguments_and_options(tmp_path: Path) -> None:
-    done = forked(tmp_path, "harmless", "--help")
-    assert done.returncode == 0
-    for word in ("stage", "why", "script", "--settings", "recorded with the jobs"):
-        assert word in done.stdout.lower()
+    first = ["init", "study", "run", "plan", "sweep", "graph", "why", "show", "logs", "compare"]
+    first += ["jobs", "runs", "harmless", "verify", "gc"]  # as one meets them
+    assert re.findall(r"^\W{2}([a-z][a-z-]*) ", said, re.MULTILINE)[: len(first)] == first
 
 
 def test_show_prints_names_as_they_are(project: Path) -> None:
@@ -115,28 +104,19 @@ def test_show_prints_names_as_they_are(project: Path) -> None:
     assert re.search(r"from more +main-9: no such job", done.stdout)
 
 
-def test_show_says_why_a_job_was_rejected(project: Path) -> None:
-    make_job(project, "main-0", problem="no labels\n  found: [/data] [x]", arrays={}, facts={})
+def test_show_of_a_job_that_is_missing_rejected_or_unfinished(project: Path) -> None:
+    for job, words in {
+        "main-7": ("no such job", "main-7", "shortloop jobs"),
+        "nonsense": ("job id", "nonsense", "main-NUMBER or other-NUMBER"),
+        "third-1": ("job id", "third-1"),
+    }.items():
+        assert_one_message(forked(project, "show", job), *words)
+    folder = make_job(project, "main-0", problem="no labels\n  found: [/data] [x]", arrays={}, facts={})
     done = forked(project, "show", "main-0")
     assert done.returncode == 0, done.stderr
     assert "rejected: no labels\n  found: [/data] [x]\n" in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("job", "words"),
-    [
-        ("main-7", ("no such job", "main-7", "shortloop jobs")),
-        ("nonsense", ("job id", "nonsense", "main-NUMBER or other-NUMBER")),
-        ("third-1", ("job id", "third-1")),
-    ],
-)
-def test_show_of_a_missing_job(project: Path, job: str, words: tuple[str, ...]) -> None:
-    assert_one_message(forked(project, "show", job), *words)
-
-
-def test_show_of_an_unfinished_job(project: Path) -> None:
-    (make_job(project, "main-3") / "post.json").unlink()
-    assert_one_message(forked(project, "show", "main-3"), "did not finish", "main-3")
+    (folder / "post.json").unlink()
+    assert_one_message(forked(project, "show", "main-0"), "did not finish", "main-0")
 
 
 def test_show_into_a_closed_pipe_is_quiet(project: Path) -> None:
@@ -154,14 +134,123 @@ def test_show_into_a_closed_pipe_is_quiet(project: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("command", [("run",), ("show", "main-1")])
-def test_outside_a_project(tmp_path: Path, command: tuple[str, ...]) -> None:
+def test_outside_a_project(tmp_path: Path) -> None:
     """With a library that is not part of a project itself."""
     shutil.copytree(
         ROOT / "shortloop", tmp_path / "lib" / "shortloop", ignore=shutil.ignore_patterns("__pycache__")
     )
     outside = tmp_path / "outside"
     outside.mkdir()
-    done = shortloop(outside, *command, library=tmp_path / "lib")
-    assert_one_message(done, "no accelerator.conf", str(outside), "change to the project's folder")
+    for command in (("run",), ("show", "main-1")):
+        done = shortloop(outside, *command, library=tmp_path / "lib")
+        assert_one_message(done, "no accelerator.conf", str(outside), "change to the project's folder")
     assert list(outside.iterdir()) == []
+
+
+@first_cases(
+    2,
+    "arguments",
+    [
+        ("--panel", "new", "--data", "a.csv"),
+        ("new", "--data=a.csv", "--panel"),
+        ("--data", "a.csv", "new", "--panel"),
+        ("--data=a.csv", "--panel", "new"),
+        ("--data", "a.csv", "new"),
+        ("--", "new"),
+    ],
+    ids=" ".join,
+)
+def test_init_takes_its_options_anywhere(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    rows = "".join(f"{each % 5},{each},{each * 2.5}\n" for each in range(40))
+    (tmp_path / "a.csv").write_text(f"firm,year,value\n{rows}", encoding="utf-8")
+    done = forked(tmp_path, "init", *arguments)
+    assert done.returncode in (0, 3), done.stderr  # 3: the data leave a question open
+    assert (tmp_path / "new" / "accelerator.conf").is_file()
+    assert (tmp_path / "new" / "panel.toml").is_file() == ("--" not in arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (("run", "--untill", "train"), "--until"),
+        (("init", "new", "--pannel"), "--panel"),
+        (("study", "--quik"), "--quick"),
+        (("jobs", "--partion=A"), "--partition"),
+        (("plan", "--jsn"), "--json"),
+        (("shwo", "main-1"), "'show'"),
+    ],
+    ids=str,
+)
+def test_a_wrong_word_is_answered_by_the_right_one(
+    folder: Path, arguments: tuple[str, ...], meant: str
+) -> None:
+    done = forked(folder, *arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("shortloop: no such ")
+    assert f"did you mean {meant}" in done.stderr
+    assert not (folder / "new").exists()
+
+
+def test_fields_are_those_of_the_analysis_that_is_named(tmp_path: Path) -> None:
+    said = forked(tmp_path, "study", "--panel").stdout
+    assert "groups.blocks" in said
+    assert "models[ols].formula" in said
+    assert "participants" not in said
+    assert "participants" in forked(tmp_path, "study", "--eeg").stdout
+
+
+def test_a_file_is_taken_for_what_it_looks_like(tmp_path: Path) -> None:
+    assert "models plain (ols)" in forked(tmp_path, "study", str(PANEL)).stdout
+    assert "8 participants" in forked(tmp_path, "study", str(STUDY)).stdout
+    assert "models plain (ols)" in forked(tmp_path, "study", "--panel", str(PANEL)).stdout
+    wrong = forked(tmp_path, "study", str(PANEL), "--eeg")
+    assert wrong.returncode == 1
+    assert "missing a key" in wrong.stdout
+
+
+def test_an_option_that_is_like_no_other_lists_them(folder: Path) -> None:
+    done = forked(folder, "runs", "--zzz")
+    assert "expected:     --all, --json, --settings-to" in done.stderr
+    assert "`shortloop runs --help`" in done.stderr.replace("python -m ", "")
+    done = forked(folder, "study", "--no-such")  # an analysis that is not there
+    assert done.returncode == 2
+    assert "no such option: --no-such" in done.stderr
+    assert re.search("expected: +.*--eeg, --frames.*--panel", done.stderr)
+    assert "did you mean --panel?" in forked(folder, "study", "--pane").stderr
+
+
+def without(folder: Path, libraries: tuple[str, ...], *arguments: str) -> subprocess.CompletedProcess[str]:
+    return shortloop(folder, *arguments, library=f"{refusing(folder, libraries)}:{ROOT}")
+
+
+def test_two_jobs_are_compared_but_not_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(toy_project(tmp_path))
+    made = ToyJobs(tmp_path)
+    made.make(options={"C": 1})
+    made.make(options={"C": 2}, left=2.5)
+    done = without(tmp_path, REPORT_LIBRARIES, "compare", "main-0", "main-1")
+    assert "· option C: 1 → 2" in done.stdout
+    assert "4 values differ" in done.stdout
+    assert "mean  51.500  54.000       2.500" in done.stdout
+    done.stdout = ""
+    assert_one_message(done, "matplotlib", "not installed", "pip install 'shortloop[report]'")
+
+
+def test_a_study_is_checked_without_what_its_run_needs(tmp_path: Path) -> None:
+    done = without(tmp_path, LIBRARIES, "study", str(ROOT / "shortloop/eeg/study/default.toml"))
+    assert done.returncode == 0, done.stderr
+    assert "is fine" in done.stdout
+
+
+@pytest.mark.parametrize("library", ["mne", "numba", "matplotlib"])
+def test_a_run_says_at_once_what_it_lacks(tmp_path: Path, library: str) -> None:
+    """Planned here: a run begins in the same way."""
+    refused = refusing(tmp_path, [library])
+    (tmp_path / "accelerator.conf").write_text(
+        (ROOT / "accelerator.conf").read_text(encoding="utf-8"), encoding="utf-8"
+    )
+    for name in ("methods", "build_scripts", "dev"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    done = shortloop(tmp_path, "plan", library=f"{refused}:{ROOT}")
+    assert_one_message(done, f"{library} is not installed", "pip install 'shortloop[eeg]'")

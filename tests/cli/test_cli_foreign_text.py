@@ -77,13 +77,13 @@ def on_terminal(folder: Path, *arguments: str) -> str:
 
 
 @first_cases(
-    4,
+    3,
     "command",
     [
         ("show", "main-1"),
         ("why", ESCAPE),
-        ("jobs",),
         ("compare", "main-0", "main-1"),
+        ("jobs",),
         ("why", "main-1"),
         ("why", "scores"),
         ("jobs", "--state", ESCAPE),

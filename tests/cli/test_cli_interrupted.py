@@ -88,8 +88,4 @@ def test_one_who_ignores_interrupts_goes_on_ignoring_them(folder: Path) -> None:
         check=False,
     )
     assert done.stdout.endswith("True\n"), done.stderr
-
-
-def test_the_command_is_the_module() -> None:
-    """What is installed as ``shortloop`` is quiet too."""
-    assert PROJECT["scripts"] == {"shortloop": "shortloop.__main__:main"}
+    assert PROJECT["scripts"] == {"shortloop": "shortloop.__main__:main"}  # what is installed is quiet too

@@ -15,9 +15,25 @@ from toy_jobs import project_of_two_jobs
 folder = pytest.fixture(project_of_two_jobs)
 
 
+NAMED = {*re.findall(r"`(\w+)`", (ROOT / "docs" / "json.md").read_text(encoding="utf-8"))}
+OWN = {"cost", "options", "facts", "versions", "threads", "engine", "columns"}
+
+
+def fields(value: Any) -> set[str]:
+    """Names of all fields; what a document keeps of a job or of settings has names of its own."""
+    if isinstance(value, list):
+        return set().union(*map(fields, value))
+    if not isinstance(value, dict):
+        return set()
+    return set(value).union(*(fields(each) for name, each in value.items() if name not in OWN))
+
+
 def document(done: subprocess.CompletedProcess[str], status: int = 0) -> Any:
+    """What a command says, in fields that docs/json.md has."""
     assert done.returncode == status, done.stderr
-    return json.loads(done.stdout)
+    said = json.loads(done.stdout)
+    assert fields(said) - NAMED == set()
+    return said
 
 
 def both(folder: Path, *arguments: str, status: int = 0) -> tuple[Any, str]:
@@ -76,34 +92,21 @@ def test_runs(folder: Path) -> None:
     said, text = both(folder, "runs", "2")
     assert said["problem"] == "could not"
     assert said["problem"] in text
-    assert said["jobs"][0] == {
-        "stage": "scores",
-        "partition": "A",
-        "job": "main-0",
-        "built": True,
-        "reason": "new",
-    }
+    job = {"stage": "scores", "partition": "A", "job": "main-0", "built": True, "reason": "new"}
+    assert said["jobs"][0] == job
 
 
-def test_show_and_why(folder: Path) -> None:
-    said, text = both(folder, "show", "main-1")
-    assert text.startswith(f"main-1: {said['stage']} of {said['partition']}\n")
+def test_show_why_and_compare(folder: Path) -> None:
+    shown, text = both(folder, "show", "main-1")
+    assert text.startswith(f"main-1: {shown['stage']} of {shown['partition']}\n")
     for name in ("key", "content", "reason", "folder", "state"):
-        assert str(said[name]) in text
-    assert [each["name"] for each in said["arrays"]] == re.findall(r"^(\w+) +\d.*float64", text, re.M)
-    assert {each["name"] for each in said["files"]} >= {"manifest.json", "record.json"}
+        assert str(shown[name]) in text
+    assert [each["name"] for each in shown["arrays"]] == re.findall(r"^(\w+) +\d.*float64", text, re.M)
+    assert {each["name"] for each in shown["files"]} >= {"manifest.json", "record.json"}
     said, text = both(folder, "why", "main-1")
     (group,) = said["groups"]
-    assert group["jobs"] == [{"job": "main-1", "partition": document_partition(folder)}]
+    assert group["jobs"] == [{"job": "main-1", "partition": shown["partition"]}]
     assert re.findall("^  · (.*)$", text, re.M) == [each["words"] for each in group["causes"]]
-
-
-def document_partition(folder: Path) -> str:
-    found: str = document(forked(folder, "show", "main-1", "--json"))["partition"]
-    return found
-
-
-def test_compare(folder: Path) -> None:
     said, text = both(folder, "compare", "main-0", "main-1")
     assert [each["job"] for each in said["jobs"]] == ["main-0", "main-1"]
     (array,) = [each for each in said["arrays"] if each["differ"]]
@@ -192,37 +195,5 @@ def test_what_a_script_prints_is_no_part_of_the_document(
     (folder / "methods" / "__init__.py").touch()
     (folder / "methods" / "build_toy.py").write_text(SCRIPT.format(line), encoding="utf-8")
     done = forked(folder, "plan", "toy", "--json")
-    said = document(done, status)["error"]
-    assert problem is None or said["problem"] == problem
-    assert "of the script\n" in done.stderr
-    assert "of a library\n" in done.stderr
-    assert "of the pipeline\n" in done.stderr
-
-
-def test_every_field_is_documented(folder: Path) -> None:
-    """What a document has is in docs/json.md; what it keeps of a job or of settings is named as there."""
-    run_record(folder, 1)
-    page = (ROOT / "docs" / "json.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"`(\w+)`", page))
-    own = {"cost", "options", "facts", "versions", "threads", "engine", "columns"}
-
-    def fields(value: Any) -> set[str]:
-        if isinstance(value, list):
-            return set().union(*map(fields, value))
-        if not isinstance(value, dict):
-            return set()
-        return set(value).union(*(fields(each) for name, each in value.items() if name not in own))
-
-    commands = (
-        "runs",
-        "runs 1",
-        "jobs",
-        "show main-1",
-        "why main-1",
-        "compare main-0 main-1",
-        "verify",
-        "gc",
-    )
-    for command in (*commands, "study", "show no-1"):
-        said = forked(folder, *command.split(), "--json").stdout
-        assert fields(json.loads(said)) - named == set(), command
+    assert problem in (None, document(done, status)["error"]["problem"])
+    assert all(f"of {what}\n" in done.stderr for what in ("the script", "a library", "the pipeline"))

@@ -1,8 +1,8 @@
-"""A project in which nothing may be written: whoever may read it can look at all of it."""
+"""A project in which nothing may be written, or no byte is left: whoever may read it can look at it."""
 
 from __future__ import annotations
 
-import json
+import contextlib
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from toy_jobs import ToyJobs, toy_project
-from without_root import commands, only_readable, read_only_disk, shortloop
+from without_root import commands, mounted, only_readable, read_only_disk, shortloop
 
 METHOD = '''\
 """A toy."""
@@ -25,6 +25,8 @@ options = {"number": 0}
 def synthesis():
     pass
 '''
+
+
 SCRIPT = """\
 from shortloop.run.executor import run_pipeline
 
@@ -32,6 +34,8 @@ from shortloop.run.executor import run_pipeline
 def main(urd):
     return run_pipeline(urd, lambda run: run.build("scores", partition="A"), name="build_toy small")
 """
+
+
 LOOKING = [
     ("plan", "toy"),
     ("why", "main-1"),
@@ -42,6 +46,8 @@ LOOKING = [
     ("verify",),
     ("gc",),
 ]
+
+
 Guard = Callable[[Path], AbstractContextManager[None]]
 
 
@@ -78,19 +84,48 @@ def state_of(folder: Path) -> dict[str, tuple[int, int]]:
     }
 
 
-def test_all_that_looks_works(closed: Path) -> None:
-    before = state_of(closed)
-    said = {}
-    for command, done in zip(LOOKING, commands(closed, *LOOKING), strict=True):
+WRITING = ("run", "toy"), ("gc", "--delete"), ("verify", "--set-aside")
+INDEX = "from shortloop.store.store import Store; import json; print(json.dumps(Store().index.kept))"
+
+
+def test_all_that_looks_works_and_what_needs_to_write_says_so(closed: Path) -> None:
+    before, said = state_of(closed), {}
+    looked = commands(closed, *LOOKING, *WRITING)
+    for command, done in zip(LOOKING, looked):
         assert done.status == 0, (command, done)
         said[command[0]] = done.out
     # The index says which is in use.
     assert [line.split()[-1] for line in said["jobs"].splitlines()[1:3]] == ["superseded", "current"]
     assert "1 of 2 jobs would be deleted" in said["gc"]
     assert "figure: none" in said["compare"]
-    loaded = shortloop(closed, "-c", "import shortloop; print(shortloop.load('main-1').arrays['scores'][0])")
-    assert loaded.stdout == "51.0\n", loaded.stderr
+    for done in looked[len(LOOKING) :]:
+        assert (done.status, done.out) == (1, "")
+        assert done.err.startswith("shortloop: ")
+        assert "Traceback" not in done.err
+        assert "write" in done.err or "read-only" in done.err
+        assert "project's owner" in done.err
+    code = f"import shortloop; print(shortloop.load('main-1').arrays['scores'][0]); {INDEX}"
+    loaded = shortloop(closed, "-c", code)
+    assert loaded.stdout == "51.0\nfalse\n", loaded.stderr
     assert state_of(closed) == before
+
+
+def test_a_damaged_job_is_planned_anew(folder: Path) -> None:
+    """And the index is kept where that is allowed."""
+    (folder / "workdirs/main/main-1/scores.npy").write_bytes(b"cut")
+    code = (
+        "from shortloop.store.store import Store; s = Store(); print(s.index.kept);"
+        "s.index.insert(s.manifest_of('main-1'), [['scores.npy', 0, 0, 0, 0, 0]]); s.close()"
+    )
+    assert shortloop(folder, "-c", code).stdout == "True\n"
+    with only_readable(folder):
+        planned, found = commands(folder, ("plan", "toy"), ("verify",))
+        assert planned.status == 0, planned
+        assert found.status == 1
+        assert "scores.npy" in found.out
+        assert (folder / "workdirs/main/main-1/post.json").is_file()
+    os.chmod(folder / "workdirs/main/.shortloop/main.sqlite", 0o444)
+    assert shortloop(folder, "-c", INDEX).stdout == "false\n"
 
 
 @pytest.mark.parametrize(
@@ -129,61 +164,23 @@ def test_whatever_state_the_index_is_in(folder: Path, state: str) -> None:
     assert ("pipeline='x small', stage='a'" in places) == (state == "cut off"), places
 
 
-def test_a_damaged_job_is_planned_anew(closed_with_damage: Path) -> None:
-    done = shortloop(closed_with_damage, "plan", "toy")
-    assert done.returncode == 0, done.stdout + done.stderr
-    found = shortloop(closed_with_damage, "verify")
-    assert found.returncode == 1
-    assert "scores.npy" in found.stdout
-    assert (closed_with_damage / "workdirs/main/main-1/post.json").is_file()
-
-
-@pytest.fixture
-def closed_with_damage(folder: Path) -> Iterator[Path]:
-    (folder / "workdirs/main/main-1/scores.npy").write_bytes(b"cut")
-    code = (
-        "from shortloop.store.store import Store; s = Store();"
-        "s.index.insert(s.manifest_of('main-1'), [['scores.npy', 0, 0, 0, 0, 0]]); s.close()"
-    )
-    assert shortloop(folder, "-c", code).returncode == 0
-    with only_readable(folder):
-        yield folder
-
-
-@pytest.mark.parametrize(
-    "command", [("run", "toy"), ("gc", "--delete"), ("verify", "--set-aside")], ids=" ".join
-)
-def test_what_needs_to_write_says_so(closed: Path, command: tuple[str, ...]) -> None:
-    done = shortloop(closed, *command)
-    assert done.returncode == 1
-    assert done.stdout == ""
-    assert done.stderr.startswith("shortloop: ")
-    assert "Traceback" not in done.stderr
-    assert "write" in done.stderr or "read-only" in done.stderr
-    assert "project's owner" in done.stderr
-
-
 def test_a_job_whose_folder_may_not_be_read(folder: Path) -> None:
     job = folder / "workdirs/main/main-0"
+    looking = ("jobs",), ("plan", "toy"), ("gc",), ("why", "main-1"), ("show", "main-1")
+    asking = (("show", "main-0"), ("why", "main-0"), ("compare", "main-0", "main-1"), ("gc", "--delete"))
     job.chmod(0)
     try:
-        listed = shortloop(folder, "jobs")
-        assert listed.returncode == 0, listed.stderr
-        assert "unreadable" in listed.stdout.splitlines()[1]
-        for done in commands(folder, ("plan", "toy"), ("gc",), ("why", "main-1"), ("show", "main-1")):
-            assert done.status == 0, done
-        asked = (("show", "main-0"), ("why", "main-0"), ("compare", "main-0", "main-1"), ("gc", "--delete"))
-        for done in commands(folder, *asked):
-            assert done.status == 1
-            assert "some jobs cannot be read" in done.err or "cannot be read (Permission denied)" in done.err
-            assert "Traceback" not in done.err
+        said = commands(folder, *looking, *asking, ("verify",))
         loaded = shortloop(folder, "-c", "import shortloop; shortloop.load('main-0')")
-        assert "InputError: the folder of the job cannot be read" in loaded.stderr
-        found = shortloop(folder, "verify")
-        assert found.returncode == 1
-        assert "you cannot read its folder" in found.stdout
     finally:
         job.chmod(0o755)
+    assert [done.status for done in said] == [0] * len(looking) + [1] * len(asking) + [1], said
+    assert not [done for done in said if "Traceback" in done.err]
+    assert "unreadable" in said[0].out.splitlines()[1]
+    for done in said[len(looking) : -1]:
+        assert "some jobs cannot be read" in done.err or "cannot be read (Permission denied)" in done.err
+    assert "you cannot read its folder" in said[-1].out
+    assert "InputError: the folder of the job cannot be read" in loaded.stderr
     assert len(list((folder / "workdirs/main").glob("main-*"))) == 2
 
 
@@ -213,10 +210,42 @@ def test_a_workdir_that_may_not_be_read(folder: Path) -> None:
         (folder / "workdirs/main").chmod(0o755)
 
 
-def test_the_index_is_kept_where_that_is_allowed(folder: Path) -> None:
-    code = "from shortloop.store.store import Store; import json; print(json.dumps(Store().index.kept))"
-    assert json.loads(shortloop(folder, "-c", code).stdout) is True
-    with only_readable(folder):
-        assert json.loads(shortloop(folder, "-c", code).stdout) is False
-    os.chmod(folder / "workdirs/main/.shortloop/main.sqlite", 0o444)
-    assert json.loads(shortloop(folder, "-c", code).stdout) is False
+def test_looking_and_deleting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with mounted(tmp_path, "-t", "tmpfs", "-o", "size=6M", "tmpfs"):
+        folder = toy_project(tmp_path)
+        monkeypatch.chdir(folder)
+        jobs = ToyJobs(folder)
+        for number in (1, 2):
+            jobs.make("A", options={"number": number}, large=100_000)
+        jobs.ended()
+        filler = os.open(folder / "filler", os.O_CREAT | os.O_WRONLY)
+        with contextlib.suppress(OSError):
+            while True:
+                os.write(filler, bytes(4096))
+        os.close(filler)
+        assert shutil.disk_usage(folder).free == 0
+        looking = [("jobs",), ("show", "main-1"), ("why", "main-1"), ("verify",), ("gc",)]
+        for done in commands(folder, *looking):
+            assert done.status == 0, done
+        (refused,) = commands(folder, ("run", "toy"))
+        assert refused.status == 1
+        assert refused.err.startswith("shortloop: the disk is full")
+        (deleted,) = commands(folder, ("gc", "--delete"))
+        assert deleted.status == 0, deleted
+        assert "deleted 1 job" in deleted.out
+        assert shutil.disk_usage(folder).free >= 90_000
+        listed, checked = commands(folder, ("jobs",), ("verify",))
+        assert [line.split()[-1] for line in listed.out.splitlines()[1:3]] == ["deleted", "current"]
+        assert checked.status == 0
+        monkeypatch.chdir("/")
+
+
+def test_a_project_that_does_not_fit_leaves_nothing(tmp_path: Path) -> None:
+    with mounted(tmp_path, "-t", "tmpfs", "-o", "size=24k", "tmpfs"):
+        (tmp_path / "there").mkdir()
+        for name in ("new", "there"):
+            (refused,) = commands(tmp_path, ("init", name))
+            assert refused.status == 1
+            assert refused.err.startswith("shortloop: the disk is full")
+        assert [each.name for each in tmp_path.iterdir()] == ["there"]
+        assert not any((tmp_path / "there").iterdir())

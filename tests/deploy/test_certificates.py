@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -46,35 +45,22 @@ def test_there_are_certificates_and_keys_that_only_their_owner_reads(made: Path)
     assert made.stat().st_mode & 0o077 == 0
 
 
-@pytest.mark.parametrize("role", ROLES)
-def test_the_authority_signed_them_for_their_purposes(made: Path, role: str) -> None:
+def test_the_authority_signed_them_for_their_purposes(made: Path) -> None:
     """A client cannot pose as a scheduler, and no certificate can sign others."""
-    signed = ("-CAfile", made / "ca.pem", made / f"{role}.pem")
-    assert holds("-x509_strict", *signed)
-    assert holds("-purpose", "sslclient", *signed)
-    assert holds("-purpose", "sslserver", *signed) == (role != "client")
-    assert "CA:FALSE" in openssl("x509", "-in", made / f"{role}.pem", "-noout", "-text")
+    for role in ROLES:
+        signed = ("-CAfile", made / "ca.pem", made / f"{role}.pem")
+        assert holds("-x509_strict", *signed)
+        assert holds("-purpose", "sslclient", *signed)
+        assert holds("-purpose", "sslserver", *signed) == (role != "client")
+        assert "CA:FALSE" in openssl("x509", "-in", made / f"{role}.pem", "-noout", "-text")
 
 
-@pytest.mark.parametrize(
-    ("host", "match"),
-    [
-        *((name, "does match") for name in ("scheduler.example", "one.cluster.example", "localhost")),
-        *((address, "does match") for address in ("192.0.2.7", "2001:db8::7", "127.0.0.1")),
-        ("other.example", "does NOT match"),
-    ],
-)
-def test_they_hold_for_their_hosts_and_no_others(made: Path, host: str, match: str) -> None:
-    check = "-checkip" if re.fullmatch(r"[\d.]+|[\da-f:]+", host) else "-checkhost"
-    assert match in openssl("x509", "-in", made / "worker.pem", "-noout", check, host)
-
-
-def test_they_last_as_long_as_is_said(tmp_path: Path) -> None:
-    make_certificates(tmp_path, "a.example", options=["--days", "3"])
-    days = 24 * 60 * 60
-    for later, ends in ((2 * days, "will not expire"), (4 * days, "will expire")):
-        said = openssl("x509", "-in", tmp_path / "client.pem", "-noout", "-checkend", str(later))
-        assert ends in said
+def test_they_hold_for_their_hosts_and_no_others(made: Path) -> None:
+    names, addresses = "scheduler.example one.cluster.example localhost", "192.0.2.7 2001:db8::7 127.0.0.1"
+    for host in [*names.split(), *addresses.split(), "other.example"]:
+        check = "-checkip" if host in addresses else "-checkhost"
+        match = "does NOT match" if host == "other.example" else "does match"
+        assert match in openssl("x509", "-in", made / "worker.pem", "-noout", check, host)
 
 
 def test_they_are_replaced_and_renewed_only_if_asked(tmp_path: Path) -> None:
@@ -95,35 +81,24 @@ def test_they_are_replaced_and_renewed_only_if_asked(tmp_path: Path) -> None:
     assert contents(tmp_path) == {name: data for name, data in forced.items() if name != "ca.pem"}
 
 
-def test_nothing_is_renewed_without_an_authority(tmp_path: Path) -> None:
+NO_HOSTS = ("tls://a.example", "a.example:8786", "a,DNS:b", "a b", "", "a\nb", "-a", "1.2.3.4.5/8")
+
+
+def test_what_is_no_host_or_no_use_is_refused(tmp_path: Path) -> None:
+    for host in NO_HOSTS:
+        assert "neither a name nor an address" in refused(tmp_path, host)
     assert "--renew needs ca.pem and ca.key" in refused("--renew", tmp_path, "a.example")
-
-
-@pytest.mark.parametrize(
-    "host", ["tls://a.example", "a.example:8786", "a,DNS:b", "a b", "", "a\nb", "-a", "1.2.3.4.5/8"]
-)
-def test_what_is_no_host_is_refused(tmp_path: Path, host: str) -> None:
-    assert "neither a name nor an address" in refused(tmp_path, host)
     assert list(tmp_path.iterdir()) == []
+    for options in ([], ["folder"], ["--days", "0", "folder", "a"], ["--other", "folder", "a"]):
+        assert re.search(r"HOST|--days|no such option", refused(*options))
 
 
-@pytest.mark.parametrize(
-    "options", [[], ["folder"], ["--days", "0", "folder", "a"], ["--other", "folder", "a"]]
-)
-def test_what_is_no_use_is_refused(options: list[str]) -> None:
-    assert re.search(r"HOST|--days|no such option", refused(*options))
-
-
-def test_it_says_what_to_copy_where(tmp_path: Path) -> None:
-    done = subprocess.run([SCRIPT, tmp_path, "a.example"], capture_output=True, text=True, check=True)
+def test_they_last_as_long_as_is_said_and_it_says_what_to_copy_where(tmp_path: Path) -> None:
+    command = [str(SCRIPT), "--days", "3", str(tmp_path), "a.example"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     for role in ROLES:
-        assert re.search(rf"to .*ca\.pem +{role}\.pem +{role}\.key", done.stdout)
-    assert not re.search(r"to .*ca\.key", done.stdout)
-
-
-def test_a_linter_finds_nothing() -> None:
-    linter = shutil.which("shellcheck")
-    if linter is None:
-        pytest.skip("shellcheck is not installed")
-    done = subprocess.run([linter, SCRIPT], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (0, "")
+        assert re.search(rf"to .*ca\.pem +{role}\.pem +{role}\.key", said)
+    assert not re.search(r"to .*ca\.key", said)
+    for days, ends in ((2, "will not expire"), (4, "will expire")):
+        later = str(days * 24 * 60 * 60)
+        assert ends in openssl("x509", "-in", tmp_path / "client.pem", "-noout", "-checkend", later)

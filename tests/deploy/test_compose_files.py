@@ -10,7 +10,7 @@ import subprocess
 from functools import cache
 
 import pytest
-from deploy_compose import DEPLOY, MissingVariable, services_of, substituted
+from deploy_compose import DEPLOY, MissingVariable, services_of
 
 pytest.importorskip("yaml", reason="PyYAML is not installed")
 
@@ -56,24 +56,6 @@ def test_few_variables_have_no_default(name: str, wanted: int) -> None:
     for missing in re.findall(r"\$\{(\w+):\?", text):
         with pytest.raises(MissingVariable, match=missing):
             services_of(name, {key: value for key, value in GIVEN.items() if key != missing})
-
-
-@pytest.mark.parametrize(
-    ("text", "filled"),
-    [
-        ("a${A}b", "a1b"),
-        ("${B}", ""),
-        ("${B:-2}", "2"),
-        ("${A:-2}", "1"),
-        ("${B:--1}", "-1"),
-        ("${B:-${A}/c}/d", "1/c/d"),
-        ("${B:-${C:-3}}", "3"),
-        ("$${A:-$$(nproc)}", "${A:-$(nproc)}"),
-        ("${A:?missing}", "1"),
-    ],
-)
-def test_variables_are_put_in_as_compose_does(text: str, filled: str) -> None:
-    assert substituted(text, {"A": "1"}) == filled
 
 
 @cache

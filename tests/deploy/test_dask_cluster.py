@@ -87,11 +87,18 @@ def client_of(cluster: Cluster, certificates: Path | None = None, timeout: str =
 
 
 def test_it_computes_on_all_workers(cluster: Cluster) -> None:
+    """Which have one thread, and read the settings as the scheduler does."""
+    asked = "distributed.comm.socket-backlog"
     with client_of(cluster) as client:
         assert client.gather(client.map(pow, range(20), [2] * 20)) == [number**2 for number in range(20)]
         processes = client.run(os.getpid)
+        assert set(client.nthreads().values()) == {1}
+        assert set(client.run(os.getenv, "OMP_NUM_THREADS").values()) == {"1"}
+        assert client.run_on_scheduler(dask.config.get, asked) == 8192
+        assert set(client.run(dask.config.get, asked).values()) == {8192}
     assert len(set(processes.values())) == 2
     assert all(address.startswith("tls://127.0.0.1:") for address in processes)
+    assert all(map(cluster.machines.is_healthy, cluster.services.values()))
 
 
 def test_the_check_of_the_page_on_clusters_works(cluster: Cluster) -> None:
@@ -120,27 +127,14 @@ def test_the_check_of_the_page_on_clusters_works(cluster: Cluster) -> None:
         assert ("processes=2 threads=2" in done.stdout) == works
 
 
-def test_workers_have_one_thread(cluster: Cluster) -> None:
-    with client_of(cluster) as client:
-        assert set(client.nthreads().values()) == {1}
-        assert set(client.run(os.getenv, "OMP_NUM_THREADS").values()) == {"1"}
-
-
-def test_scheduler_and_workers_read_the_settings(cluster: Cluster) -> None:
-    asked = "distributed.comm.socket-backlog"
-    with client_of(cluster) as client:
-        assert client.run_on_scheduler(dask.config.get, asked) == 8192
-        assert set(client.run(dask.config.get, asked).values()) == {8192}
-
-
-def test_health_checks_say_so(cluster: Cluster) -> None:
-    for service in cluster.services.values():
-        assert cluster.machines.is_healthy(service)
-
-
-def test_a_client_without_encryption_is_refused(cluster: Cluster) -> None:
+def test_a_client_without_encryption_is_refused_and_trusts_no_other_authority(cluster: Cluster) -> None:
     with pytest.raises(OSError, match=r"(?i)timed out|closed"):
         distributed.Client(f"tcp://127.0.0.1:{cluster.port}", timeout="2s", set_as_default=False)
+    with (
+        pytest.raises(OSError, match="TLS certificate does not match"),
+        client_of(cluster, cluster.others, timeout="5s"),
+    ):
+        pass
 
 
 @pytest.mark.parametrize("whose", ["nobody", "another authority"])
@@ -155,14 +149,6 @@ def test_a_client_without_its_certificate_is_refused(cluster: Cluster, whose: st
         context.wrap_socket(plain, server_hostname="127.0.0.1") as connection,
     ):
         connection.recv(1)
-
-
-def test_a_client_trusts_no_scheduler_of_another_authority(cluster: Cluster) -> None:
-    with (
-        pytest.raises(OSError, match="TLS certificate does not match"),
-        client_of(cluster, cluster.others, timeout="5s"),
-    ):
-        pass
 
 
 def test_a_worker_of_another_authority_is_refused(cluster: Cluster) -> None:

@@ -122,29 +122,18 @@ def test_it_computes_on_all_nodes(cluster: Cluster) -> None:
     assert found == [[number**2, node, "1"] for number, node in enumerate(nodes, 2)]
 
 
-def test_health_checks_say_so(cluster: Cluster) -> None:
+def test_who_has_a_certificate_is_let_in_and_nobody_else(cluster: Cluster, tmp_path: Path) -> None:
     assert cluster.machines.is_healthy(cluster.services["worker"])
-
-
-def test_who_has_a_certificate_is_let_in(cluster: Cluster) -> None:
-    context = ssl.create_default_context(cafile=cluster.certificates / "ca.pem")
-    context.load_cert_chain(cluster.certificates / "worker.pem", cluster.certificates / "worker.key")
-    assert answered(cluster, context).startswith(SETTINGS)
-
-
-def test_who_has_no_certificate_is_refused(cluster: Cluster) -> None:
-    assert answered(cluster, ssl.create_default_context(cafile=cluster.certificates / "ca.pem")) == b""
-
-
-def test_who_has_a_certificate_of_another_authority_is_refused(cluster: Cluster, tmp_path: Path) -> None:
     others = make_certificates(tmp_path / "others", HEAD)
-    context = ssl.create_default_context(cafile=cluster.certificates / "ca.pem")
-    context.load_cert_chain(others / "worker.pem", others / "worker.key")
-    assert answered(cluster, context) == b""
-
-
-def test_who_does_not_encrypt_is_refused(cluster: Cluster) -> None:
-    assert SETTINGS not in answered(cluster, None)
+    said = {}
+    for whose, folder in {"own": cluster.certificates, "no": None, "other": others}.items():
+        context = ssl.create_default_context(cafile=cluster.certificates / "ca.pem")
+        if folder:
+            context.load_cert_chain(folder / "worker.pem", folder / "worker.key")
+        said[whose] = answered(cluster, context)
+    assert said.pop("own").startswith(SETTINGS)
+    assert said == {"no": b"", "other": b""}
+    assert SETTINGS not in answered(cluster, None)  # who does not encrypt
 
 
 def answered(cluster: Cluster, context: ssl.SSLContext | None) -> bytes:

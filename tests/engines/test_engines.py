@@ -1,18 +1,31 @@
-"""The Dask engine asks again for what is slow, and joblib's ends without waiting for units in progress."""
+"""What is slow or lost, workers that start at the same time, and those whose results could differ."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+import threading
+import time
+from copy import deepcopy
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
+from blake3 import blake3
+from joblib.externals.loky import reusable_executor
 from source_tree import ROOT
 
 from shortloop.base.errors import TransientError
+from shortloop.engines import joblib_engine
 from shortloop.engines.dask_engine import PATIENCE, DaskEngine
+from shortloop.engines.joblib_engine import JoblibEngine
+from shortloop.settings.engine import EngineSettings
+from shortloop.units.facts import Facts, check_alike, check_same_code, facts_here
+from shortloop.units.messages import Reply
+from shortloop.units.queue import Batches
 
 
 def future(error: Exception) -> Any:
@@ -24,20 +37,11 @@ def future(error: Exception) -> Any:
     return SimpleNamespace(status="finished", result=result)
 
 
-@pytest.fixture
-def engine() -> DaskEngine:
-    made: DaskEngine = DaskEngine.__new__(DaskEngine)
-    made._where = "tcp://somewhere:8786"
-    return made
-
-
-def test_what_is_slow_is_no_lost_connection(engine: DaskEngine) -> None:
-    assert engine._kept(future(TimeoutError())) is None
-    assert engine._reply(future(TimeoutError()), PATIENCE) is None
-
-
-def test_a_lost_connection_is_said(engine: DaskEngine) -> None:
+def test_what_is_slow_is_no_lost_connection() -> None:
+    engine: DaskEngine = DaskEngine.__new__(DaskEngine)
+    engine._where = "tcp://somewhere:8786"
     for ask in (engine._kept, lambda each: engine._reply(each, PATIENCE)):
+        assert ask(future(TimeoutError())) is None
         with pytest.raises(TransientError, match="connection to Dask's scheduler is lost"):
             ask(future(ConnectionError()))
 
@@ -81,3 +85,119 @@ def test_it_waits_for_no_unit(tmp_path: Path) -> None:
     command = [sys.executable, str(file), str(begun)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
     assert float(done.stdout) < 30, done.stderr
+
+
+class _Work:
+    def _replace(self, **_: object) -> _Work:
+        return self
+
+
+def answer(work: object, units: list[bytes]) -> tuple[bytes, Reply]:
+    return units[0], Reply(0.0, b"", "")
+
+
+def test_no_job_takes_workers_that_another_is_starting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """joblib lets others see an executor before it has a manager of temporary files."""
+    pool: Any = reusable_executor._ReusablePoolExecutor
+    original = pool.get_reusable_executor.__func__
+
+    def slow(kind: Any, *arguments: Any, **more: Any) -> Any:
+        found = original(kind, *arguments, **more)
+        if not found[1]:  # it is new: now others find it, and it lacks its manager
+            time.sleep(1)
+        return found
+
+    monkeypatch.setattr(pool, "get_reusable_executor", classmethod(slow))
+    monkeypatch.setattr(joblib_engine, "_compute", answer)
+    engine = JoblibEngine(EngineSettings(name="joblib", backend="loky"), 2)
+    done: list[int] = []
+    errors: list[BaseException] = []
+
+    def job() -> None:
+        units = [b"%d" % number for number in range(4)]
+        batches = Batches(dict.fromkeys(units, 1.0), 2, engine.message)
+        supplies: Any = SimpleNamespace(work=_Work())
+        try:
+            done.extend(len(each.units) for each in engine.compute(supplies, batches, {}))
+        except BaseException as error:
+            errors.append(error)
+
+    jobs = [threading.Thread(target=job) for _ in range(3)]
+    try:
+        for each in jobs:
+            each.start()
+        for each in jobs:
+            each.join(120)
+    finally:
+        engine.close()
+    assert not errors
+    assert sum(done) == 3 * 4
+
+
+HERE: Facts = {
+    "host": "here",
+    "versions": {"python": "3.11.7", "shortloop": "0.1.0", "numpy": "2.4.6"},
+    "kernels": {"libopenblas 0.3": "SkylakeX", "numpy": "AVX2 SSE"},
+}
+
+
+def other(**changes: str) -> Facts:
+    found = deepcopy(HERE)
+    found["host"] = "node-7"
+    for name, value in changes.items():
+        where = found["versions"] if name in found["versions"] else found["kernels"]
+        where[name] = value
+    return found
+
+
+def test_the_same_is_taken() -> None:
+    """What only one of them has loaded is no difference."""
+    check_alike(HERE, other(), False)
+    there = other()
+    del there["kernels"]["libopenblas 0.3"]
+    there["kernels"]["numba"] = "skylake"
+    check_alike(HERE, there, False)
+    found = facts_here(["numpy", "pandas"])
+    assert np.version.version in found["versions"]["numpy"]
+    assert found["kernels"]["numpy"]
+    assert any("openblas" in name for name in found["kernels"]), found
+    check_alike(found, facts_here(["numpy"]), False)
+
+
+def test_another_copy_of_a_module_is_named_if_it_is_another(tmp_path: Path) -> None:
+    """The same file that changed meanwhile is none: its job is built again."""
+    here, link, there = (tmp_path / name for name in ("here.py", "link.py", "there.py"))
+    here.write_text("FACTOR = 1\n")
+    link.symlink_to(here)
+
+    def check(file: Path, text: str) -> None:
+        loaded = {"steps": (str(file), blake3(text.encode()).hexdigest()), "other": ("other.py", "")}
+        lines = [{"opened": "x"}, {"loaded": loaded}]
+        notes = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+        check_same_code({"steps": here}, notes, "node-7")
+
+    check(here, "FACTOR = 2\n")
+    check(link, "FACTOR = 2\n")
+    check(there, "FACTOR = 1\n")
+    with pytest.raises(TransientError) as caught:
+        check(there, "FACTOR = 2\n")
+    for each in ("copy of steps", str(there), "node-7", str(here)):
+        assert each in caught.value.message
+
+
+@pytest.mark.parametrize("library", ["python", "shortloop", "numpy"])
+@pytest.mark.parametrize("version", ["9.9", "not installed"])
+def test_another_version_is_named(library: str, version: str) -> None:
+    with pytest.raises(TransientError) as caught:
+        check_alike(HERE, other(**{library: version}), True)
+    (line,) = [each.split() for each in caught.value.message.splitlines() if library in each.split()[:1]]
+    assert line == [library, HERE["versions"][library], *version.split()]
+    assert "node-7" in caught.value.message
+    assert facts_here(["no_such_library"])["versions"]["no_such_library"] == "not installed"
+
+
+def test_another_kind_of_processor_is_refused_unless_it_is_allowed() -> None:
+    there = other(**{"libopenblas 0.3": "Haswell"})
+    with pytest.raises(TransientError, match=r"SkylakeX +Haswell"):
+        check_alike(HERE, there, False)
+    check_alike(HERE, there, True)

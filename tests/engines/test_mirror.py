@@ -45,6 +45,12 @@ def test_where_the_project_is_nothing_is_copied(node: Node) -> None:
 
 
 def test_an_edit_and_another_input_are_what_is_computed_with(node: Node) -> None:
+    """And a cache that was damaged is mended."""
+    assert values(node.computed(1))[0]["x"] == 42.0
+    for each in (node.cache._folder / "contents").glob("*/*"):
+        os.chmod(each, 0o600)
+        each.write_bytes(each.read_bytes()[:-1])
+    worker._processes._idle.clear()
     assert values(node.computed(1))[0]["x"] == 42.0
     (node.project / "beside.py").write_text("FACTOR = 3.0\n", encoding="utf-8")
     assert values(node.computed(1, read=""))[0]["x"] == 63.0
@@ -74,15 +80,6 @@ def test_nothing_stays_open_where_a_mirror_cannot_be_made(
     with pytest.raises(OSError, match="the disk is full"):
         worker.placed(work)
     assert len(os.listdir("/proc/self/fd")) == len(before)
-
-
-def test_a_damaged_cache_is_mended(node: Node) -> None:
-    assert values(node.computed(1))[0]["x"] == 42.0
-    for each in (node.cache._folder / "contents").glob("*/*"):
-        os.chmod(each, 0o600)
-        each.write_bytes(each.read_bytes()[:-1])
-    worker._processes._idle.clear()
-    assert values(node.computed(1))[0]["x"] == 42.0
 
 
 def test_what_a_job_needs_is_listed(node: Node) -> None:

@@ -164,36 +164,25 @@ def test_who_has_not_seen_yet_that_it_came_is_sent_nothing(cluster: Cluster) -> 
     assert cluster.bytes == cluster.size()
 
 
-def test_two_jobs_at_once_send_once(cluster: Cluster) -> None:
+@pytest.mark.parametrize("ends", [False, True])
+def test_two_jobs_at_once_send_once(cluster: Cluster, ends: bool) -> None:
+    """One that ends on the way leaves the rest to the other."""
     first, second = cluster.two_under_way()
     assert not [*second.parcels(same)]
     assert second.waiting()
-    cluster.deliver(first)
+    if ends:
+        first.close()
+        cluster.deliver(second)
+        assert cluster.ask(second, 0)
+    else:
+        cluster.deliver(first)
     cluster.deliver(second)
     assert not cluster.ask(second, 0)
-    assert cluster.bytes == cluster.size()
+    assert ends or cluster.bytes == cluster.size()
 
 
-def test_a_job_that_ends_on_the_way_leaves_the_rest_to_others(cluster: Cluster) -> None:
-    first, second = cluster.two_under_way()
-    first.close()
-    cluster.deliver(second)
-    assert cluster.ask(second, 0)
-    cluster.deliver(second)
-    assert not cluster.ask(second, 0)
-
-
-def test_a_damaged_cache_is_sent_again_and_only_that(cluster: Cluster) -> None:
-    job = cluster.asking()
-    cluster.deliver(job)
-    (file,) = cluster.contents(0).glob(f"*/{hash_of(b'A' * 1000)}")
-    file.unlink()
-    assert cluster.ask(job, 0)
-    cluster.deliver(job)
-    assert cluster.bytes == cluster.size() + 1000
-
-
-def test_a_worker_that_ends_meanwhile(cluster: Cluster) -> None:
+def test_what_is_lost_is_sent_again_and_only_that(cluster: Cluster) -> None:
+    """By a worker that ends meanwhile, or of a cache that is damaged."""
     job = cluster.asking()
     time.sleep(0.02)
     (cache, _, _), *_ = job.parcels(same)
@@ -202,6 +191,12 @@ def test_a_worker_that_ends_meanwhile(cluster: Cluster) -> None:
     cluster.ask(job, 0, "another")
     cluster.deliver(job)
     assert not cluster.ask(job, 0)
+    before = cluster.bytes
+    (file,) = cluster.contents(0).glob(f"*/{hash_of(b'A' * 1000)}")
+    file.unlink()
+    assert cluster.ask(job, 0)
+    cluster.deliver(job)
+    assert cluster.bytes == before + 1000
 
 
 def test_a_node_that_keeps_nothing_is_named(cluster: Cluster) -> None:
@@ -217,6 +212,14 @@ def test_a_node_that_keeps_nothing_is_named(cluster: Cluster) -> None:
 
     with pytest.raises(TransientError, match="does not keep what it is sent"):
         ask_again()
+
+
+def test_a_node_without_room_is_named(cluster: Cluster) -> None:
+    job = cluster.asking()
+    time.sleep(0.02)
+    (cache, _, _), *_ = job.parcels(same)
+    with pytest.raises(TransientError, match="No space left"):
+        job.came(cache, (cache, "No space left on device: x"))
 
 
 def test_a_node_may_be_lost_often_but_not_for_ever(cluster: Cluster) -> None:
@@ -244,14 +247,6 @@ def test_a_node_that_never_says_what_it_lacks_is_named(cluster: Cluster) -> None
         job.lacks(missing, time.monotonic())
     with pytest.raises(TransientError, match="does not keep what it is sent"):
         job.lacks(missing, time.monotonic())
-
-
-def test_a_node_without_room_is_named(cluster: Cluster) -> None:
-    job = cluster.asking()
-    time.sleep(0.02)
-    (cache, _, _), *_ = job.parcels(same)
-    with pytest.raises(TransientError, match="No space left"):
-        job.came(cache, (cache, "No space left on device: x"))
 
 
 @pytest.mark.parametrize(

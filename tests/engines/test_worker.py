@@ -67,16 +67,27 @@ class Toy(Stage):
 """
 
 
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    (tmp_path / "workdirs/main").mkdir(parents=True)
-    (tmp_path / "accelerator.conf").write_text(CONFIGURATION, encoding="utf-8")
-    (tmp_path / "toys.py").write_text(STAGE, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(worker, "_processes", processes := worker._Processes())
-    yield tmp_path
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A project whose forkserver serves all tests."""
+    made = tmp_path_factory.mktemp("project")
+    (made / "workdirs/main").mkdir(parents=True)
+    (made / "accelerator.conf").write_text(CONFIGURATION, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(worker, "_processes", processes := worker._Processes())
+        yield made
     for forkserver in processes._forkservers.values():
         forkserver.end()
+
+
+@pytest.fixture
+def project(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Without a process that has the job."""
+    monkeypatch.chdir(folder)
+    if not (folder / "toys.py").exists() or (folder / "toys.py").read_text(encoding="utf-8") != STAGE:
+        (folder / "toys.py").write_text(STAGE, encoding="utf-8")
+    worker._processes._idle.clear()
+    return folder
 
 
 def work(
@@ -102,31 +113,31 @@ def values(reply: Reply) -> list[dict[str, float]]:
     return [*map(pickle.loads, found["values"])]
 
 
-@pytest.mark.parametrize("units", [[1, 55], [44]])
-def test_a_process_whose_batch_fails_is_not_asked_again(project: Path, units: list[int]) -> None:
-    """Whoever throws away what it says has not seen what it has loaded."""
+@pytest.mark.parametrize(("unit", "said"), [(55, "KeyError: 'a fault'"), (44, "pickle")])
+def test_a_process_whose_batch_fails_is_not_asked_again(project: Path, unit: int, said: str) -> None:
+    """Whoever throws away what it says has not seen what it has loaded; units before come with the error."""
     (one,) = values(compute_batch(work(project), named(1)))
-    assert done(compute_batch(work(project), named(*units)))["failure"] is not None
+    found = done(compute_batch(work(project), named(1, unit, 2)))
+    assert found["units"] == named(1)
+    assert found["failure"] is not None
+    assert found["failure"]["unit"] == named(unit)[0]
+    assert said in found["failure"]["traceback"]
     (other,) = values(compute_batch(work(project), named(2)))
-    assert other["process"] != one["process"]
+    assert (other["x"], other["process"] != one["process"]) == (4.0, True)
     assert done(compute_batch(work(project), named(3)))["number"] == 1
 
 
 def test_units_are_computed_in_one_process_which_is_kept(project: Path) -> None:
+    """And jobs do not see each other."""
     first, second = (values(compute_batch(work(project), named(*units))) for units in ([1, 2], [3]))
+    (other,) = values(compute_batch(work(project, "main-2"), named(7)))
+    (again,) = values(compute_batch(work(project), named(4)))
     assert [each["x"] for each in (*first, *second)] == [2.0, 4.0, 6.0]
-    assert [each["seen"] for each in (*first, *second)] == [1, 2, 3]
-    assert len({each["process"] for each in (*first, *second)}) == 1
+    assert [each["seen"] for each in (*first, *second, again)] == [1, 2, 3, 4]
+    assert len({each["process"] for each in (*first, *second, again)}) == 1
+    assert other["seen"] == 1
     assert first[0]["process"] != os.getpid()
     assert first[0]["threads"] == "1"
-
-
-def test_jobs_do_not_see_each_other(project: Path) -> None:
-    values(compute_batch(work(project), named(1, 2)))
-    (other,) = values(compute_batch(work(project, "main-2"), named(7)))
-    assert other["seen"] == 1
-    (again,) = values(compute_batch(work(project), named(3)))
-    assert again["seen"] == 3
 
 
 def test_what_is_noted_and_printed_comes_with_the_batch(project: Path) -> None:
@@ -198,31 +209,26 @@ def install(site: Path, version: str) -> None:
     (installed / "METADATA").write_text(f"Name: toylib\nVersion: {version}\n", encoding="utf-8")
 
 
-@pytest.mark.parametrize(("unit", "said"), [(55, "KeyError: 'a fault'"), (44, "pickle")])
-def test_a_unit_that_raises_or_cannot_be_sent_comes_with_those_before_it(
-    project: Path, unit: int, said: str
-) -> None:
-    found = done(compute_batch(work(project), named(1, unit, 2)))
-    assert found["units"] == named(1)
-    assert found["failure"] is not None
-    assert found["failure"]["unit"] == named(unit)[0]
-    assert said in found["failure"]["traceback"]
-    assert [each["x"] for each in values(compute_batch(work(project), named(2)))] == [4.0]
-
-
 def test_a_process_that_ends_is_lost_and_another_one_is_there(project: Path) -> None:
+    """It costs no unit if it ends while it waits; a forkserver that is killed is started again."""
     (before,) = values(compute_batch(work(project), named(1)))
     assert compute_batch(work(project), named(66)).lost
     (after,) = values(compute_batch(work(project), named(1)))
-    assert after["process"] != before["process"]
-    assert after["parent"] == before["parent"]
+    os.kill(int(after["process"]), signal.SIGKILL)
+    _until_ended([int(after["process"])])
+    (later,) = values(compute_batch(work(project), named(2)))
+    assert len({each["process"] for each in (before, after, later)}) == 3
+    assert before["parent"] == after["parent"] == later["parent"]
+    os.kill(int(before["parent"]), signal.SIGKILL)
+    (last,) = values(compute_batch(work(project, "main-2"), named(1)))
+    assert last["parent"] != before["parent"]
 
 
 def test_how_a_process_ended_is_known_when_another_has_been_forked_since(project: Path) -> None:
     """By another thread, on whose behalf the forkserver has taken note of its end."""
     asked, processes = work(project), worker._processes
     ended = processes.take(asked)
-    (forkserver,) = processes._forkservers.values()
+    forkserver = next(each for each in processes._forkservers.values() if ended in each.forks)
     ended.send_bytes(pickle.dumps(named(88)))
     with pytest.raises(EOFError):
         ended.recv_bytes()
@@ -231,13 +237,6 @@ def test_how_a_process_ended_is_known_when_another_has_been_forked_since(project
     assert processes.how_ended(ended) == "exit with status 0"
     (after,) = values(compute_batch(work(project, "main-2"), named(1)))
     assert after["parent"] == meanwhile["parent"]
-
-
-def test_a_forkserver_that_is_killed_is_started_again(project: Path) -> None:
-    (before,) = values(compute_batch(work(project), named(1)))
-    os.kill(int(before["parent"]), signal.SIGKILL)
-    (after,) = values(compute_batch(work(project, "main-2"), named(1)))
-    assert after["parent"] != before["parent"]
 
 
 def test_each_thread_has_a_process_of_its_own(project: Path) -> None:
@@ -301,23 +300,6 @@ def _runs(process: int) -> bool:
     return state != "Z"
 
 
-def test_a_process_that_has_ended_while_it_waited_costs_no_unit(project: Path) -> None:
-    asked = work(project)
-    (first,) = values(compute_batch(asked, named(1)))
-    os.kill(int(first["process"]), signal.SIGKILL)
-    _until_ended([int(first["process"])])
-    (again,) = values(compute_batch(asked, named(2)))
-    assert again["process"] != first["process"]
-
-
-def test_jobs_that_look_for_modules_elsewhere_have_forkservers_of_their_own(project: Path) -> None:
-    parents = [
-        values(compute_batch(work(project, f"main-{number}", more=more), named(1)))[0]["parent"]
-        for number, more in enumerate([(), ("/elsewhere",), (), ("/elsewhere",)])
-    ]
-    assert parents[0] == parents[2] != parents[1] == parents[3]
-
-
 def test_no_forkserver_is_ended_while_its_fork_computes(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -340,10 +322,13 @@ def test_no_forkserver_is_ended_while_its_fork_computes(
 
 
 def test_forkservers_without_forks_are_few(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is of the jobs that look for modules in the same places."""
     monkeypatch.setattr(worker, "PROJECTS", 2)
     parents = []
     for number in range(4):
-        sent = work(project, f"main-{number}", more=(f"/elsewhere/{number}",))
-        parents.append(int(values(compute_batch(sent, named(1)))[0]["parent"]))
+        for again in "ab":
+            sent = work(project, f"main-{number}{again}", more=(f"/elsewhere/{number}",))
+            parents.append(int(values(compute_batch(sent, named(1)))[0]["parent"]))
         worker._processes._idle.clear()
-    assert [*map(_runs, parents)] == [False, True, True, True]
+    assert parents[::2] == parents[1::2]
+    assert [*map(_runs, parents[::2])] == [False, True, True, True]

@@ -110,31 +110,21 @@ def runner(tmp_path: Path) -> Iterator[Runner]:
 
 def test_jobs_at_the_same_time_are_told_apart(runner: Runner) -> None:
     fill = "kept = bytearray(b'x') * {}; burn({}); time.sleep(1.5)"
-    small, large = runner.costs(fill.format(30 * MB, 0.1), fill.format(90 * MB, 0.4))
+    brief = f"time.sleep(0.2); big = bytearray(b'x') * {150 * MB}; del big; time.sleep(1.2)"
+    small, large, given_back = runner.costs(fill.format(30 * MB, 0.1), fill.format(90 * MB, 0.4), brief)
     assert 0.1 <= small["cpu_seconds"] < 0.3
     assert 0.4 <= large["cpu_seconds"] < 0.6
     assert 50 * MB < large["peak_bytes"] - small["peak_bytes"] < 70 * MB
+    assert 50 * MB < given_back["peak_bytes"] - large["peak_bytes"] < 70 * MB  # between two looks
 
 
-def test_utilisation_is_of_the_cores_that_a_job_may_use(
-    runner: Runner, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_job_that_is_killed_or_short_has_less(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     cost = runner.cost("burn(0.2); time.sleep(0.3)", cores=4)
-    assert 0 < cost["utilisation"] < 0.2 / 0.5 / 4 * 1.5
-    monkeypatch.setattr(room, "TICKS", 0.1)  # a job too short for what the system counts in
-    assert "utilisation" not in runner.cost("pass")
-
-
-def test_memory_that_was_given_back_between_two_looks(runner: Runner) -> None:
-    cost = runner.cost(f"time.sleep(0.2); big = bytearray(b'x') * {80 * MB}; del big; time.sleep(1.2)")
-    assert 80 * MB < cost["peak_bytes"] < 130 * MB
-
-
-def test_a_job_too_short_to_be_looked_at_has_no_memory(
-    runner: Runner, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(room, "FIRST_LOOK", 60.0)
-    assert "peak_bytes" not in runner.cost("pass")
+    assert 0 < cost["utilisation"] < 0.2 / 0.5 / 4 * 1.5  # of the cores that it may use
+    assert runner.cost("os.kill(os.getpid(), 9)").keys() <= {"peak_bytes"}
+    monkeypatch.setattr(room, "TICKS", 0.1)  # too short for what the system counts in
+    monkeypatch.setattr(room, "FIRST_LOOK", 60.0)  # and to be looked at
+    assert not {"utilisation", "peak_bytes"} & runner.cost("pass").keys()
 
 
 def test_bytes_by_calls_and_by_memory_maps(runner: Runner) -> None:
@@ -171,24 +161,15 @@ def test_how_far_a_job_is_stands_in_its_folder(tmp_path: Path, monkeypatch: pyte
     assert progress_of(tmp_path) == (0.833, 1, 1)
 
 
-def test_a_job_that_was_killed_leaves_no_cost(runner: Runner) -> None:
-    assert runner.cost("os.kill(os.getpid(), 9)").keys() <= {"peak_bytes"}
-
-
-def test_without_a_server_nothing_is_measured_and_nothing_fails(project: Path) -> None:
-    meter = Meter()
-    with meter.measure():
-        time.sleep(0.3)
-    assert meter.cost(project, 0.3, 2) == {}
-
-
-def test_the_meter_looks_only_while_a_job_runs(project: Path) -> None:
+def test_the_meter_looks_only_while_a_job_runs_and_finds_nothing_without_a_server(project: Path) -> None:
     meter = Meter()
     before = {*threading.enumerate()}
     with meter.measure(), meter.measure():
         (watcher,) = {*threading.enumerate()} - before
+        time.sleep(0.3)
     watcher.join(10)
     assert not watcher.is_alive()
+    assert meter.cost(project, 0.3, 2) == {}
 
 
 def test_the_name_of_a_process_may_be_anything() -> None:

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 from blake3 import blake3
-from jobs_project import empty_project, own_package, write
+from jobs_project import empty_project, own_package, write, write_configuration
 
 from shortloop.base.errors import InputError
 from shortloop.exax.evidence import Evidence, evidence_of, given_files
+from shortloop.exax.patches import watch
 from shortloop.keys import own_code
 from shortloop.keys.code import Code, code_state
 from shortloop.keys.file_state import states_of_files
@@ -21,6 +22,8 @@ from shortloop.store.inputs import locate, register
 from shortloop.store.notes import NOTED, note, take_notes
 
 project = pytest.fixture(empty_project)
+
+
 package = pytest.fixture(own_package)
 
 
@@ -54,11 +57,20 @@ def job(package: Path, monkeypatch: pytest.MonkeyPatch) -> Job:
 
 
 def test_a_job_that_ran_what_its_key_says(job: Job) -> None:
-    job.load("shortloop.a", job.file)
-    assert job.evidence() == Evidence()
+    """A module is known by its file; what watches jobs is no code of theirs."""
+    link = job.package / "link.py"
+    link.symlink_to(job.file)
+    for name, file in (("shortloop.a", job.file), ("under.another.name", job.file), ("link", link)):
+        job.load(name, file)
+        assert job.evidence() == Evidence()
     job.file.write_text("x = 1  # a remark\n", encoding="utf-8")
     code_state(job.method)  # as the run reads it, when it looks at the next job
     job.load("shortloop.a", job.file)
+    assert job.evidence() == Evidence()
+    patches = [f"exax.patches.{each}" for each in ("watch", "machine_code", "loading", "processes")]
+    for name in ("keys.closure", "units.process_ends", *patches):
+        file = own_code.ROOT.joinpath("shortloop", *name.split(".")).with_suffix(".py")
+        job.load(f"shortloop.{name}", file)
     assert job.evidence() == Evidence()
 
 
@@ -74,10 +86,9 @@ def test_a_job_that_noted_nothing_or_not_even_its_method(job: Job) -> None:
 
 def test_a_library_of_another_version_where_jobs_run(job: Job) -> None:
     """As where the server was started in another environment."""
-    versions = {**job.before.versions, "python": "3.10.1"}
     note(versions=job.before.versions)
     assert job.evidence() == Evidence()
-    note(versions=versions)
+    note(versions={**job.before.versions, "python": "3.10.1"})
     found = job.evidence().changed
     assert found == f"python was 3.10.1 where jobs run, not {job.before.versions['python']}"
 
@@ -87,15 +98,6 @@ def test_code_that_was_another_one(job: Job) -> None:
     job.load("shortloop.a", job.file)
     job.file.write_text("x = 1\n", encoding="utf-8")
     assert job.evidence().changed == "the code of shortloop.a changed"
-
-
-def test_a_module_is_known_by_its_file(job: Job) -> None:
-    job.load("under.another.name", job.file)
-    assert job.evidence() == Evidence()
-    link = job.package / "link.py"
-    link.symlink_to(job.file)
-    job.load("link", link)
-    assert job.evidence() == Evidence()
 
 
 def test_code_that_the_key_does_not_know(job: Job) -> None:
@@ -108,31 +110,18 @@ def test_code_that_the_key_does_not_know(job: Job) -> None:
     assert caught.value.hint
 
 
-def test_what_watches_jobs_is_no_code_of_theirs(job: Job) -> None:
-    patches = [f"exax.patches.{each}" for each in ("watch", "machine_code", "loading", "processes")]
-    for name in ("keys.closure", "units.process_ends", *patches):
-        file = own_code.ROOT.joinpath("shortloop", *name.split(".")).with_suffix(".py")
-        job.load(f"shortloop.{name}", file)
-    assert job.evidence() == Evidence()
-
-
-def test_an_input_that_was_another_one(job: Job) -> None:
+@pytest.mark.parametrize("when_located", [False, True])
+def test_an_input_that_was_another_one(job: Job, when_located: bool) -> None:
     file = write(job.package, "data.txt", "1")
     (content,) = register([file])
-    locate(content)
-    assert job.evidence() == Evidence()
-    time.sleep(0.02)
-    file.write_text("2", encoding="utf-8")
-    file.write_text("1", encoding="utf-8")
-    assert job.evidence().changed == f"the file {file} changed"
-
-
-def test_an_input_that_was_another_one_when_it_was_located(job: Job) -> None:
-    file = write(job.package, "data.txt", "1")
-    (content,) = register([file])
-    file.write_text("2", encoding="utf-8")
-    with pytest.raises(InputError):
+    if not when_located:
         locate(content)
+        assert job.evidence() == Evidence()
+        time.sleep(0.02)
+    file.write_text("2", encoding="utf-8")
+    if when_located:
+        with pytest.raises(InputError):
+            locate(content)
     file.write_text("1", encoding="utf-8")
     assert job.evidence().changed == f"the file {file} changed"
 
@@ -187,3 +176,26 @@ def test_a_file_that_is_given_as_a_path_must_stay_as_it_is(job: Job) -> None:
     file.unlink()
     with pytest.raises(InputError, match="changed or moved"):
         given_files(paths)
+
+
+@pytest.mark.parametrize("above", ["project", ".hidden/project"])
+def test_what_may_be_data_is_watched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, above: str) -> None:
+    project = tmp_path / above
+    project.mkdir(parents=True)
+    write_configuration(project)
+    monkeypatch.chdir(project)
+    is_watched = watch._watched_files()
+    watched = ["data.csv", "methods/table.txt", "methods/helper.py", "a b/ü.npz", "results/x/summary.json"]
+    assert [name for name in watched if not is_watched(str(project / name))] == []
+    others = [
+        "workdirs/main/main-1/x.npy",
+        "workdirs/.cache/code/parsed.json",
+        "elsewhere/other/other-1/x.npy",  # of the other workdir
+        ".git/config",
+        ".socket.dir/server",
+        "methods/__pycache__/a.pyc",
+        "accelerator.conf",
+    ]
+    assert [name for name in others if is_watched(str(project / name))] == []
+    assert not is_watched(str(tmp_path / "beside.csv"))
+    assert not is_watched(watch.__file__)

@@ -1,14 +1,20 @@
-"""A fork that runs another command: it ends as a program does, and holds nothing of its parent's."""
+"""Forks: one that runs another command, and which threads keep a process from being forked."""
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from jobs_project import CONFIGURATION, fresh_python
 from source_tree import ROOT
+
+from shortloop.exax.unit_processes import states_above
+from shortloop.stages.task import Folders, Task
 
 BEGIN = """\
 import atexit, fcntl, os, signal, sys, time
@@ -29,46 +35,40 @@ def ran(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_where_there_is_no_room_left_it_says_so_in_a_line(tmp_path: Path) -> None:
-    """The run has said what to do; that exax could not write of it is no mistake of anybody's code."""
-    code = "import errno\ndef work(): raise OSError(errno.ENOSPC, 'No space left')\nForked(work, []).wait()"
-    done = ran(code, tmp_path)
+STATUSES = {
+    "None": 0,
+    "sys.exit()": 0,
+    "sys.exit(3)": 3,
+    "sys.exit('no')": 1,
+    "1 / 0": 1,
+    "os.kill(os.getpid(), signal.SIGKILL)": -9,
+    "os.kill(os.getpid(), signal.SIGTERM)": -15,
+    "os.kill(os.getpid(), signal.SIGINT)": 130,
+}
+
+
+def test_its_status_is_that_of_a_program(tmp_path: Path) -> None:
+    """A disk without room is said in a line: that exax could not write is no mistake of anybody's code."""
+    full = "(_ for _ in ()).throw(OSError(28, 'No space left'))"
+    works = ", ".join(f"lambda: {work}" for work in (*STATUSES, full))
+    done = ran(f"print(*(Forked(work).wait() for work in [{works}]))", tmp_path)
+    *statuses, _ = done.stdout.splitlines()[0].split()
+    assert [*map(int, statuses)] == [*STATUSES.values()]
+    assert done.stdout.splitlines()[1:] == ["parent ends"]
+    assert done.stderr.count("Traceback") == done.stderr.count("ZeroDivisionError") == 1
     assert "No space left" in done.stderr
-    assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("work", "status"),
-    [
-        ("None", 0),
-        ("sys.exit()", 0),
-        ("sys.exit(3)", 3),
-        ("sys.exit('no')", 1),
-        ("1 / 0", 1),
-        ("os.kill(os.getpid(), signal.SIGKILL)", -9),
-        ("os.kill(os.getpid(), signal.SIGTERM)", -15),
-        ("os.kill(os.getpid(), signal.SIGINT)", 130),
-    ],
-)
-def test_its_status_is_that_of_a_program(work: str, status: int, tmp_path: Path) -> None:
-    done = ran(f"print('forked', Forked(lambda: {work}).wait())", tmp_path)
-    assert done.stdout == f"forked {status}\nparent ends\n"
-    assert ("ZeroDivisionError" in done.stderr) == ("/" in work)
-
-
-def test_it_ends_alone(tmp_path: Path) -> None:
-    """What its parent is about to do, and does at its end, is not done twice; what it has begun itself is."""
-    code = """
+# What its parent is about to do, and does at its end, is not done twice; what it has begun itself is.
+ALONE = """
 try:
     Forked(lambda: atexit.register(print, "fork ends")).wait()
 finally:
     print("once")
 """
-    assert ran(code, tmp_path).stdout == "fork ends\nonce\nparent ends\n"
 
 
-def test_it_does_not_hold_its_parents_locks(tmp_path: Path) -> None:
-    code = """
+HOLDS_NO_LOCKS = """
 held, told = open("lock", "w"), os.pipe()
 fcntl.flock(held, fcntl.LOCK_EX)
 fork = Forked(lambda: (os.write(told[1], b"up"), time.sleep(60)), [told[1]])
@@ -81,12 +81,9 @@ fork.signal(signal.SIGTERM)
 print(fork.wait(), fork.wait(), fork.poll(), fork.ends_within(0))
 fork.signal(signal.SIGTERM)  # to nobody
 """
-    done = ran(code, tmp_path)
-    assert done.stdout == "-15 -15 -15 True\nparent ends\n", done.stderr
 
 
-def test_it_ends_with_its_parent(tmp_path: Path) -> None:
-    code = """
+ENDS_WITH_ITS_PARENT = """
 reader, writer = os.pipe()
 if not os.fork():
     os.close(reader)
@@ -96,4 +93,92 @@ os.close(writer)
 assert os.read(reader, 1) == b""  # which it has open as long as it lives
 print("ended")
 """
-    assert ran(code, tmp_path).stdout == "ended\nparent ends\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (ALONE, "fork ends\nonce\n"),
+        (HOLDS_NO_LOCKS, "-15 -15 -15 True\n"),
+        (ENDS_WITH_ITS_PARENT, "ended\n"),
+    ],
+    ids=["alone", "locks", "parent"],
+)
+def test_it_holds_nothing_of_its_parent(code: str, said: str, tmp_path: Path) -> None:
+    done = ran(code, tmp_path)
+    assert done.stdout == f"{said}parent ends\n", done.stderr
+
+
+STARTED = {
+    "polars, imported": ("import polars", ""),
+    "libraries that leave none": (
+        "import io, numpy as np, pandas as pd, pyarrow as pa; np.ones((99, 99)) @ np.ones((99, 99))\n"
+        "frame = pa.table({'a': [1]}).to_pandas(); pd.read_parquet(io.BytesIO(frame.to_parquet()))",
+        "",
+    ),
+    "polars": ("import polars as pl; pl.DataFrame({'a': [1, 2]}).group_by('a').len()", "polars"),
+    "duckdb": ("import duckdb; c = duckdb.connect()", "duckdb"),
+    "a pool": (
+        "from concurrent.futures import ThreadPoolExecutor as P; p = P(1); p.submit(abs, 1).result()",
+        "the thread ThreadPoolExecutor-0_0",
+    ),
+    "a pool that has ended": (
+        "from concurrent.futures import ThreadPoolExecutor as P\nwith P(1) as p: p.submit(abs, 1).result()",
+        "",
+    ),
+}
+
+
+# A process that another has forked, as each job is.
+FORKED = """
+import os
+if os.fork():
+    raise SystemExit(os.waitstatus_to_exitcode(os.wait()[1]))
+{code}
+from shortloop.exax.unit_processes import threads_lost_by_fork
+print(*threads_lost_by_fork(), flush=True)
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("name", STARTED)
+def test_threads_are_told_by_what_has_started_them(name: str, tmp_path: Path) -> None:
+    code, owner = STARTED[name]
+    said = fresh_python(FORKED.format(code=code), tmp_path, OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
+    assert owner in said
+    assert bool(owner) == bool(said.strip())
+
+
+@pytest.fixture
+def workdir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "accelerator.conf").write_text(CONFIGURATION, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "workdirs/main"
+
+
+def finish(folder: Path, started: float) -> None:
+    folder.mkdir(parents=True)
+    (folder / "setup.json").write_text("{}", encoding="utf-8")
+    (folder / "post.json").write_text(json.dumps({"starttime": started}), encoding="utf-8")
+
+
+def states(*jobs: Folders, before: str | None = None) -> list[object]:
+    named = {str(number): each for number, each in enumerate(jobs)}
+    return [*states_above(Task("a", "methods.a_a", "A", None, {}, named, before))]
+
+
+def test_a_job_of_the_same_id_is_another_one(workdir: Path) -> None:
+    one, two = workdir / "main-1", workdir / "main-2"
+    finish(one, 1.0)
+    finish(two, 2.0)
+    before = states(str(one), [str(two)], None)
+    assert before == states([str(one), str(two)], None, []) == states(str(one), before=str(two))
+    assert len({str(each) for each in before}) == 2
+    assert states("main-1/default", ["main-2/rows"]) == before  # of datasets
+    shutil.rmtree(one)
+    assert states(str(one), [str(two)], None) != before
+    finish(one, 1.0)
+    os.utime(one / "post.json", ns=(0, 0))
+    after = states(str(one), [str(two)], None)
+    assert after[0] != before[0]
+    assert after[1] == before[1]

@@ -1,8 +1,9 @@
-"""Lines of running jobs: overwritten ones, bursts, log records and tracebacks."""
+"""Lines of running jobs: overwritten ones, bursts, tracebacks, log records and warnings."""
 
 from __future__ import annotations
 
-import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -93,25 +94,26 @@ def test_a_bar_is_shown_now_and_then_and_at_its_end(job: Printing) -> None:
     assert len({*job.shown}) == len(job.shown)
 
 
-def test_a_bar_below_another_is_left_out(job: Printing) -> None:
-    with LiveOutput(job.shown.append) as output:
-        output.follow(job.folder, "fit")
-        for inner in range(50):
-            job.says(f"\r outer 10%\n\r inner {inner}%\x1b[A")
-        job.says("\r outer 100%\n")
-        output.ended(job.folder)
-    assert job.shown == ["fit |  outer 100%"]
+BELOW = "".join(f"\r outer 10%\n\r inner {inner}%\x1b[A" for inner in range(50)) + "\r outer 100%\n"
 
 
-def test_a_burst_is_counted_and_the_terminal_lives(job: Printing) -> None:
+BURST = "".join(f"line {number}\n" for number in range(100_000))
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        (BELOW, ["fit |  outer 100%"]),  # a bar below another is left out
+        (BURST, ["fit | line 0", "fit | … 99,700 lines left out: shortloop logs main-12"]),
+    ],
+    ids=["bars", "burst"],
+)
+def test_what_is_too_much_is_left_out(job: Printing, said: str, shown: list[str]) -> None:
     with LiveOutput(job.shown.append) as output:
         output.follow(job.folder, "fit")
-        job.says("".join(f"line {number}\n" for number in range(100_000)))
+        job.says(said)
         output.ended(job.folder)
-    assert job.shown[:: room.LINES] == [
-        "fit | line 0",
-        "fit | … 99,700 lines left out: shortloop logs main-12",
-    ]
+    assert job.shown[:: room.LINES] == shown
 
 
 def test_after_a_burst_lines_are_shown_again(job: Printing, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -154,6 +156,12 @@ def test_the_traceback_of_a_job_that_fails_is_left_to_the_run(job: Printing, fai
     ]
 
 
+def test_a_run_that_builds_nothing_starts_no_thread(job: Printing) -> None:
+    with LiveOutput(job.shown.append) as output:
+        pass
+    assert output._thread is None
+
+
 def test_a_terminal_that_is_gone_ends_nothing(job: Printing) -> None:
     def show(line: str) -> None:
         raise BrokenPipeError
@@ -165,8 +173,72 @@ def test_a_terminal_that_is_gone_ends_nothing(job: Printing) -> None:
         output.ended(job.folder)
 
 
-def test_a_run_that_builds_nothing_starts_no_thread(job: Printing) -> None:
-    with LiveOutput(job.shown.append) as output:
-        pass
-    assert output._thread is None
-    assert os.listdir(job.folder / "OUTPUT") == []
+STAMP = r"20\d\d-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}"
+
+
+def said(folder: Path, code: str, where: str = "Path.cwd()") -> list[str]:
+    begin = "import logging, os, warnings\nfrom pathlib import Path\n"
+    begin += "import shortloop.store.notes as room\n"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{begin}room.keep_logs({where})\nlog = logging.getLogger('fit')\n{code}"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stderr.splitlines()
+
+
+def test_records_from_info_on_have_time_level_and_name(tmp_path: Path) -> None:
+    import re
+
+    lines = said(tmp_path, "log.debug('no'); log.info('a\\nb'); log.warning('c\\nd')")
+    assert len(lines) == 4
+    wanted = [rf"{STAMP} INFO fit: a", rf"{STAMP} INFO fit: b", rf"{STAMP} WARNING fit: c", "d"]
+    assert all(re.fullmatch(each, line) for each, line in zip(wanted, lines, strict=True)), lines
+
+
+@pytest.mark.parametrize(
+    ("set_up", "lines"),
+    [
+        ("logging.basicConfig(format='%(message)s')", ["warning"]),
+        ("logging.basicConfig(format='%(message)s', level='INFO')", ["info", "warning"]),
+        (
+            "logging.getLogger().setLevel('INFO')\nlogging.basicConfig(format='%(message)s')",
+            ["info", "warning"],
+        ),
+        ("logging.getLogger().addHandler(logging.StreamHandler())", ["warning"]),
+        ("log.propagate = False\nlog.addHandler(logging.NullHandler())", []),
+    ],
+)
+def test_a_stage_that_sets_up_logging_has_what_it_asked_for(
+    tmp_path: Path, set_up: str, lines: list[str]
+) -> None:
+    assert said(tmp_path, f"{set_up}\nlog.info('info')\nlog.warning('warning')") == lines
+
+
+WARN = "import warnings\nfor number in range(1000):\n    warnings.warn(f'odd {number}')\n"
+
+
+def test_a_warning_is_shown_once_for_a_place(tmp_path: Path) -> None:
+    (tmp_path / "OUTPUT").mkdir()
+    (tmp_path / "once.py").write_text(WARN, encoding="utf-8")
+    code = "import sys; sys.path.insert(0, '.')\nchild = os.fork()\nimport once\nif child: os.wait()"
+    lines = said(tmp_path, f"import warnings\n{code}")
+    assert len(lines) == 2, lines  # of two processes: with the line of the file
+    assert said(tmp_path, code) == []  # and of a third of the job
+    assert "<string>:8: UserWarning" in said(tmp_path, WARN, "None")[1]  # of another machine
+
+
+def test_what_a_stage_does_with_warnings_works(tmp_path: Path) -> None:
+    code = (
+        "with warnings.catch_warnings(record=True) as found:\n"
+        "    warnings.simplefilter('always')\n"
+        "    for _ in range(3): warnings.warn('odd')\n"
+        "assert len(found) == 3\n"
+        "warnings.simplefilter('error')\n"
+        "try: warnings.warn('odd')\n"
+        "except UserWarning: log.warning('raised')\n"
+    )
+    (line,) = said(tmp_path, code)
+    assert line.endswith("WARNING fit: raised")

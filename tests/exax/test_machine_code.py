@@ -27,6 +27,13 @@ import json
 from pack.outer import f
 print(json.dumps([f(1), sum(f.stats.cache_hits.values())]))
 """
+LOAD = """
+import json
+from pack import outer
+from shortloop.exax.patches.machine_code import load_compiled
+load_compiled(outer)
+print(json.dumps([len(outer.f.overloads), sum(outer.f.stats.cache_misses.values())]))
+"""
 
 
 @pytest.fixture
@@ -60,33 +67,21 @@ def ask(project: Path, first: str, cache: Path | None, then: str = ASK) -> list[
     [pytest.param(False, id="of the project", marks=pytest.mark.slow), pytest.param(True, id="of several")],
 )
 def test_it_follows_every_file_that_it_is_made_of(project: Path, first: str, shared: bool) -> None:
+    """And is loaded before it is asked for, where nothing need be compiled."""
     cache = project / "shared" if shared else None
+    loads = first == NOTING
+    assert not loads or ask(project, first, cache, LOAD) == [0, 0]
     assert ask(project, first, cache) == [20, 0]
+    assert not loads or ask(project, first, cache, LOAD) == [1, 0]
     assert ask(project, first, cache) == [20, 1]
     write(project, 2, 10)
+    assert not loads or ask(project, first, cache, LOAD) == [0, 0]
     assert ask(project, first, cache) == [30, 0]
     write(project, 2, 100)
     assert ask(project, first, cache)[0] == 300
     with (project / "pack" / "numbers.py").open("a", encoding="utf-8") as stream:
         stream.write("# a remark\n")
     assert ask(project, first, cache) == [300, 1]
-
-
-LOAD = """
-import json
-from pack import outer
-from shortloop.exax.patches.machine_code import load_compiled
-load_compiled(outer)
-print(json.dumps([len(outer.f.overloads), sum(outer.f.stats.cache_misses.values())]))
-"""
-
-
-def test_what_is_kept_is_loaded_before_it_is_asked_for_and_nothing_is_compiled(project: Path) -> None:
-    assert ask(project, NOTING, None, LOAD) == [0, 0]
-    ask(project, NOTING, None)
-    assert ask(project, NOTING, None, LOAD) == [1, 0]
-    write(project, 2, 10)
-    assert ask(project, NOTING, None, LOAD) == [0, 0]
 
 
 KERNEL = """

@@ -1,10 +1,11 @@
-"""An exax method made of a stage: what exax finds in it, and what comes of its functions."""
+"""An exax method made of a stage or by `@stage`: what exax finds in it, and what comes of its functions."""
 
 from __future__ import annotations
 
 import gc
+import importlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,7 +14,7 @@ import pytest
 from accelerator import g
 from blake3 import blake3
 from in_process import do_job, files_of
-from jobs_project import empty_project, make_job, own_package, write
+from jobs_project import empty_project, make_job, own_methods, own_package, write
 from toy_stages import Growing, Numbers, Powers, task_of
 
 from shortloop.base.errors import InputError, TransientError
@@ -27,7 +28,11 @@ from shortloop.store.inputs import register
 from shortloop.store.notes import NOTED
 
 project = pytest.fixture(empty_project)
+
+
 package = pytest.fixture(own_package)
+
+
 SLICES = 3
 
 
@@ -133,10 +138,16 @@ def test_units_are_shared_out_and_files_registered(jobs: Jobs, tmp_path: Path) -
 
 
 def test_a_job_without_units_is_done_at_once(jobs: Jobs) -> None:
-    result = open_result(jobs.numbers().path)
+    """Partition and modules are no options of its stage."""
+    (content,) = register([write(jobs.project, "numbers.txt", "1 2 3")])
+    more = {"scale": 1.0, "partition": "north", "modules": ["json"]}
+    _, result = jobs.run(Numbers, {"file": content, **more})
+    assert (result.partition, result.stage) == ("north", "numbers")
     np.testing.assert_array_equal(result.arrays["numbers"], [1, 2, 3])
     assert result.record["threads"]
     assert result.record["versions"].keys() >= {"python"}
+    _, refused = jobs.run(Numbers, {"file": content, "modules": ["json"]})  # which says nothing of the scale
+    assert "option scale" in str(refused.problem)
 
 
 class Small(Powers):
@@ -160,12 +171,6 @@ def test_a_job_grows_from_the_one_before(jobs: Jobs) -> None:
     np.testing.assert_array_equal(result.arrays["powers"], np.array([1, 2, 3]) ** np.arange(4)[:, None])
 
 
-def test_the_partition_is_no_option_of_the_stage(jobs: Jobs) -> None:
-    (content,) = register([write(jobs.project, "numbers.txt", "1 2 3")])
-    _, result = jobs.run(Numbers, {"file": content, "partition": "north", "modules": ["json"]})
-    assert (result.partition, result.stage) == ("north", "numbers")
-
-
 class Refuses(Powers):
     where = "open"
     error: ClassVar[type[InputError]] = InputError
@@ -187,30 +192,32 @@ class Refuses(Powers):
             raise self.error("no such numbers", file="a.txt")
 
 
-@pytest.mark.parametrize("where", ["open", "finish"])
+@pytest.mark.parametrize(
+    ("where", "error", "is_kept"),
+    [
+        ("open", InputError, True),
+        ("finish", InputError, True),
+        ("compute", InputError, False),  # which may be right the next time
+        ("open", TransientError, False),
+        ("finish", TransientError, False),
+    ],
+)
 def test_input_that_is_refused_leaves_the_message(
-    jobs: Jobs, monkeypatch: pytest.MonkeyPatch, where: str
+    jobs: Jobs, monkeypatch: pytest.MonkeyPatch, where: str, error: type[InputError], is_kept: bool
 ) -> None:
     monkeypatch.setattr(Refuses, "where", where)
-    job, result = jobs.run(Refuses, {"count": 4, **STYLE}, {"numbers": jobs.numbers(), "others": []})
+    monkeypatch.setattr(Refuses, "error", error)
+    given = {"count": 4, **STYLE}, {"numbers": jobs.numbers(), "others": []}
+    if not is_kept:
+        with pytest.raises(error, match="no such numbers"):
+            jobs.run(Refuses, *given)
+        assert not (jobs.project / "workdirs/main" / f"main-{jobs.number}" / "record.json").exists()
+        return
+    job, result = jobs.run(Refuses, *given)
     assert job.early == (where == "open")
     assert result.problem == "no such numbers\n  file:         a.txt"
     assert not [*job.path.glob("*.npy"), *job.path.rglob("*.txt"), *job.registered]
     assert len(result.arrays) == 0
-
-
-@pytest.mark.parametrize(
-    ("where", "error"), [("compute", InputError), ("open", TransientError), ("finish", TransientError)]
-)
-def test_what_may_be_right_the_next_time_is_not_kept(
-    jobs: Jobs, monkeypatch: pytest.MonkeyPatch, where: str, error: type[InputError]
-) -> None:
-    monkeypatch.setattr(Refuses, "where", where)
-    monkeypatch.setattr(Refuses, "error", error)
-    numbers = jobs.numbers()
-    with pytest.raises(error, match="no such numbers"):
-        jobs.run(Refuses, {"count": 4, **STYLE}, {"numbers": numbers, "others": []})
-    assert not (jobs.project / "workdirs/main" / f"main-{jobs.number}" / "record.json").exists()
 
 
 class Late(Numbers):
@@ -291,3 +298,84 @@ def test_what_a_job_that_was_cut_off_has_left(
     _, result = jobs.run(CutOff, *given)
     assert CutOff.units_done == [0, 1, 2, *([0, 1, 2] if begins_anew else []), 3]
     assert result.arrays["powers"].tolist() == [[1, 1, 1], [1, 2, 3], [1, 4, 9], [1, 8, 27]]
+
+
+@pytest.fixture
+def methods(project: Path) -> Iterator[None]:
+    Path("methods").mkdir(exist_ok=True)
+    with own_methods(project / "methods"):
+        yield
+
+
+FUNCTION = '''\
+"""A method."""
+
+from shortloop import Job, stage
+
+
+@stage
+def double(numbers: Job, factor: float = 2.0):
+    """Doubles."""
+    return {"doubled": factor}
+'''
+
+
+UNITS = '''\
+"""A method."""
+
+from shortloop import Job, stage
+
+
+def parts(numbers: Job):
+    return {}
+
+
+@stage(units=parts)
+def double(part, factor: float):
+    return {"doubled": factor * part}
+'''
+
+
+CLASS = '''\
+"""A method."""
+
+from shortloop import Job, Stage, stage
+
+
+@stage
+class Double(Stage):
+    """Doubles."""
+
+    numbers: Job
+    factor: float = 2.0
+'''
+
+
+def loaded(text: str, file: str = "methods/a_double.py") -> Any:
+    Path(file).write_text(text, encoding="utf-8")
+    return importlib.import_module(file.removesuffix(".py").replace("/", "."))
+
+
+@pytest.mark.usefixtures("methods")
+@pytest.mark.parametrize(
+    ("text", "description", "has", "given", "doubled"),
+    [
+        (FUNCTION, "Doubles.", ["synthesis"], None, 3),
+        (UNITS, "double", ["analysis", "prepare", "synthesis"], 2, 6),
+        (CLASS, "Doubles.", ["synthesis"], None, None),
+    ],
+)
+def test_a_file_becomes_a_method(
+    text: str, description: str, has: list[str], given: object, doubled: int | None
+) -> None:
+    """Whose function can be called as before."""
+    made = loaded(text)
+    assert (made.jobs, made.options["factor"], made.description) == (("numbers",), None, description)
+    assert [name for name in ("analysis", "prepare", "synthesis") if hasattr(made, name)] == has
+    assert doubled is None or made.double(given, 3) == {"doubled": doubled}
+
+
+def test_a_file_of_another_name_is_no_method_and_two_stages_are_refused(methods: None) -> None:
+    assert not hasattr(loaded(FUNCTION, "methods/steps.py"), "synthesis")
+    with pytest.raises(InputError, match="double and triple"):
+        loaded(FUNCTION + FUNCTION.replace("double", "triple"))

@@ -77,19 +77,19 @@ def imported(tmp_path: Path) -> Callable[..., list[str]]:
     return run
 
 
-def test_what_a_method_imports_is_there_before_its_first_job(imported: Callable[..., list[str]]) -> None:
-    # The job that announces b and forks stands for slices: these import for themselves.
-    assert imported(RUNNER, "a") == ["True False", "True False", "True True"]
-
-
-def test_only_the_process_that_forks_jobs_imports_anything(imported: Callable[..., list[str]]) -> None:
-    assert imported("/x/bin/ax", "a") == ["False False"] * 3  # nor do its forks
-
-
-def test_nothing_is_imported_for_a_method_whose_modules_nobody_watches(
-    imported: Callable[..., list[str]],
+@pytest.mark.parametrize(
+    ("process", "method", "expected"),
+    [
+        # The job that announces b and forks stands for slices: these import for themselves.
+        (RUNNER, "a", ["True False", "True False", "True True"]),
+        ("/x/bin/ax", "a", ["False False"] * 3),  # which forks no jobs
+        (RUNNER, "silent", ["False False", "False False", "False True"]),  # nobody watches its modules
+    ],
+)
+def test_what_a_method_imports_is_there_before_its_first_job(
+    imported: Callable[..., list[str]], process: str, method: str, expected: list[str]
 ) -> None:
-    assert imported(RUNNER, "silent") == ["False False", "False False", "False True"]
+    assert imported(process, method) == expected
 
 
 def test_what_a_run_announced_that_was_killed_does_not_count(imported: Callable[..., list[str]]) -> None:

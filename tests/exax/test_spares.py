@@ -73,20 +73,18 @@ def said_by(started: tuple[int, int] | None) -> list[Any]:
 
 
 def test_runs_the_job_that_comes_with_what_was_done_before(made: Spares) -> None:
+    """If it is of its method and modules."""
     spare(made)
+    assert made.start(("methods.a_toy", ()), False, {}) is None
+    assert made.start(("methods.a_other", ("extra",)), False, {}) is None
+    assert len(made.connections) == 1
     process, given, done, group = said_by(made.start(LANE, False, {"jobid": "main-7", "slices": 2}))
     assert given == {"jobid": "main-7", "slices": 2}
     assert done == [["methods.a_toy", ["extra"]]]
     assert group == process != os.getpgid(0)
     assert not made.connections
     assert not made
-
-
-def test_is_of_one_method_and_its_modules(made: Spares) -> None:
     spare(made)
-    assert made.start(("methods.a_toy", ()), False, {}) is None
-    assert made.start(("methods.a_other", ("extra",)), False, {}) is None
-    assert len(made.connections) == 1
     assert said_by(made.start(LANE, True, {}))[1] == {}
     assert made.wanted
 
@@ -104,20 +102,19 @@ def test_none_waits_that_is_not_alone_or_could_not_begin(made: Spares, code: str
     assert bool(made.wanted) is ended_itself, "one that was not alone is not forked again"
 
 
-def test_one_that_was_killed_is_not_missed(made: Spares) -> None:
+@pytest.mark.parametrize("killed", [True, False])
+def test_one_that_ends_is_not_missed(made: Spares, monkeypatch: pytest.MonkeyPatch, killed: bool) -> None:
+    """Killed, or as no job came."""
+    monkeypatch.setattr(parallel_jobs, "PATIENCE", 60 if killed else 0.05)
     spare(made)
     (process,) = [each.process for each in made._waiting.values()]
-    os.kill(process, signal.SIGKILL)
-    os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
-    assert made.start(LANE, False, {}) is None
-    assert not made
-
-
-def test_ends_when_no_job_comes(made: Spares, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel_jobs, "PATIENCE", 0.05)
-    spare(made)
-    (connection,) = made.connections
-    wait_until_readable(connection)
-    assert made.ended(connection)
-    assert made.start(LANE, True, {}) is None
-    assert made.wanted
+    if killed:
+        os.kill(process, signal.SIGKILL)
+        os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
+    else:
+        (connection,) = made.connections
+        wait_until_readable(connection)
+        assert made.ended(connection)
+    assert made.start(LANE, not killed, {}) is None
+    assert bool(made.wanted) != killed
+    assert not made.connections

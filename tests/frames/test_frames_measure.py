@@ -73,21 +73,15 @@ def test_nothing_outlives_a_measurement(tmp_path: Path) -> None:
     wait_until_gone(left(tmp_path))
 
 
-def test_what_a_library_prints_is_no_answer(tmp_path: Path) -> None:
-    measured = measure(tiny(tmp_path, "prints"), TOY, COLUMN, 2, 60)
-    assert measured.failed == ""
-    assert len(measured.seconds) >= 2
-    np.testing.assert_array_equal(measured.result, np.zeros(3))
-
-
-def test_memory_is_that_of_the_work(tmp_path: Path) -> None:
-    small, large = (measure(tiny(tmp_path, name), TOY, COLUMN, 1, 60).peak for name in ("x", "large"))
-    assert small is not None
-    assert large is not None
-    assert 190e6 < large - small < 230e6
-
-
-def test_processor_time_of_all_processes_counts(tmp_path: Path) -> None:
+def test_memory_and_processor_time_are_those_of_the_work(tmp_path: Path) -> None:
+    """What a library prints is no answer."""
+    small, large = (measure(tiny(tmp_path, name), TOY, COLUMN, 2, 60) for name in ("prints", "large"))
+    assert (small.failed, large.failed) == ("", "")
+    assert len(small.seconds) >= 2
+    np.testing.assert_array_equal(small.result, np.zeros(3))
+    assert small.peak is not None
+    assert large.peak is not None
+    assert 190e6 < large.peak - small.peak < 230e6
     timed = measure(tiny(tmp_path, "busy"), TOY, COLUMN, 2, 60)
     assert timed.busy is not None
     assert 0.1 < timed.busy < 1.2  # of one process beside the one that waits for it; others may be running
@@ -159,16 +153,13 @@ def test_processor_time_counts_processes_that_have_ended() -> None:
 
 
 def test_the_environment_of_libraries_is_what_was_asked_for(tmp_path: Path) -> None:
+    """One with Modin has none of the libraries that this package requires, but numpy."""
     found = environment(3)
     assert found["POLARS_MAX_THREADS"] == found["NUMBA_NUM_THREADS"] == "3"
     assert found["OMP_NUM_THREADS"] == "1"
     assert "PYTHONDONTWRITEBYTECODE" not in found
     alone = environment(3, tmp_path)
     assert [each.name for each in Path(alone["PYTHONPATH"]).iterdir()] == ["shortloop"]
-
-
-def test_an_environment_of_a_library_needs_nothing_of_ours_but_numpy() -> None:
-    """One with Modin has none of the libraries that this package requires."""
     required = [Requirement(line).name for line in PROJECT["dependencies"]]
     blocked = "; ".join(f"sys.modules[{name!r}] = None" for name in required if name != "numpy")
     code = f"import sys; {blocked}; import shortloop.frames.measure, shortloop.frames.runners"

@@ -17,41 +17,24 @@ from shortloop.frames.settings import Frames, ModinSettings
 FILE = Path("frames.toml")
 
 
-def test_without_one_modin_is_left_out_with_a_reason() -> None:
-    frames = Frames(name="a", libraries=("modin", "pandas"))
-    assert "shortloop modin-environment" in left_out(frames)["modin"]
+def test_a_library_that_is_missing_is_left_out_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shortloop.frames.pipeline.is_installed", lambda name: name != "polars")
+    found = left_out(Frames(name="a"))
+    assert "shortloop modin-environment" in found.pop("modin")
+    assert found == {"polars": "polars missing: `pip install 'shortloop[frames]'`"}
     named = Frames(name="a", libraries=("modin",), modin=ModinSettings(environment="there"))
     assert left_out(named) == {}
 
 
-def test_a_library_that_is_missing_is_left_out_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shortloop.frames.pipeline.is_installed", lambda name: name != "polars")
-    assert left_out(Frames(name="a")) == {
-        "modin": left_out(Frames(name="a"))["modin"],
-        "polars": "polars missing: `pip install 'shortloop[frames]'`",
-    }
-
-
-def test_what_is_no_environment_is_refused(tmp_path: Path) -> None:
+def test_an_environment_that_lacks_it_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="not a virtual environment"):
         installed_there(tmp_path, ["modin"], FILE)
-
-
-def test_an_environment_that_lacks_it_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "there"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
     with pytest.raises(InputError, match=r"no modin, ray in") as caught:
         installed_there(folder, ["modin", "ray"], FILE)
     assert caught.value.field == "modin.environment"
     assert "pip install" in str(caught.value.hint)
-
-
-def test_where_something_is_already_nothing_is_made(tmp_path: Path) -> None:
-    (tmp_path / "mine").write_text("mine")
-    for there in (tmp_path, tmp_path / "mine"):
-        with pytest.raises(InputError, match="the folder is not empty"):
-            invoke(there)
-    assert [each.name for each in tmp_path.iterdir()] == ["mine"]
 
 
 def test_the_command_says_what_to_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,6 +55,11 @@ def test_the_command_says_what_to_write(tmp_path: Path, monkeypatch: pytest.Monk
     done.returncode = 1
     with pytest.raises(InputError, match="the environment could not be created"):
         invoke(new)
+    (tmp_path / "mine").write_text("mine")
+    for there in (tmp_path, tmp_path / "mine"):  # where something is already nothing is made
+        with pytest.raises(InputError, match="the folder is not empty"):
+            invoke(there)
+    assert [each.name for each in tmp_path.iterdir()] == ["mine"]
 
 
 def invoke(folder: Path) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from frames_rows import content, mixture, row
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from whole_page import write_whole
 
@@ -21,21 +21,7 @@ def shown() -> Content:
     return mixture()
 
 
-def test_a_page_is_one_table(shown: Content, tmp_path: Path) -> None:
-    first, *_ = write_whole(page_of(shown), tmp_path)
-    page = first.read_text(encoding="utf-8")
-    for words in (
-        "wrong: 3 of 7 sums are wrong",
-        "failed: took longer than 3\u00a0s &lt;&amp;&gt;",
-        "left out: it needs pandas &lt;\u00a02.4",
-        "wrong: drew the same numbers",
-        "4.20\u00a0s",
-        "4.00\u00a0s\u00a0– 4.40\u00a0s",
-    ):
-        assert words in page
-
-
-def test_rows_have_each_number_once(shown: Content) -> None:
+def test_a_page_is_one_table_with_each_number_once(shown: Content, tmp_path: Path) -> None:
     (section,) = page_of(shown).sections
     (table,) = section.tables
     assert len(table.rows) == len(shown.measured) == 16
@@ -54,6 +40,19 @@ def test_rows_have_each_number_once(shown: Content) -> None:
     cells = [cell for line in table.rows for cell in line.cells]
     assert "168" in cells
     assert [cell for cell in cells if re.search(r"\de[+-]\d|nan|None", cell)] == []
+    said = overview(shown)
+    for words in ("10 rows × 50 columns", "4 cores of a processor with 8 GiB", "2026-01-02 03:04 UTC"):
+        assert words in said
+    page = write_whole(page_of(shown), tmp_path)[0].read_text(encoding="utf-8")
+    for words in (
+        "wrong: 3 of 7 sums are wrong",
+        "failed: took longer than 3\u00a0s &lt;&amp;&gt;",
+        "left out: it needs pandas &lt;\u00a02.4",
+        "wrong: drew the same numbers",
+        "4.20\u00a0s",
+        "4.00\u00a0s\u00a0– 4.40\u00a0s",
+    ):
+        assert words in page
 
 
 def test_nothing_measured_is_no_crash(tmp_path: Path) -> None:
@@ -61,6 +60,20 @@ def test_nothing_measured_is_no_crash(tmp_path: Path) -> None:
     page = write_whole(page_of(shown), tmp_path)[0].read_text(encoding="utf-8")
     assert "column: no library was right" in page
     assert "not there" in page
+
+
+def test_limits_are_mentioned(shown: Content) -> None:
+    """Fewer rows than asked for, a mistake that was not found, and a busy machine."""
+    quiet, busy = row("pandas", COLUMN, 1.0), row("polars", COLUMN, 1.0, others=1.7)
+    asked: dict[int | str, str] = {99: "99", "fit": "25,000,000", 10: ""}
+    for number, words in asked.items():
+        said = " ".join(limits(content(quiet, asked=number)))
+        assert (f"{words} rows were asked for; 10 fit 4 times" in said) == bool(words)
+    assert any("takes two files" in each for each in limits(content(row(TRAP_NAME, COLUMN, 1.0))))
+    assert not any("takes two files" in each for each in limits(shown))
+    assert not any("Others kept" in each for each in limits(content(quiet)))
+    said = " ".join(limits(content(quiet, busy)))
+    assert "Others kept up to 1.7 cores busy during 1 of 2 measurements" in said
 
 
 def test_the_table_has_units_in_its_names_and_numbers_in_its_columns(shown: Content) -> None:
@@ -80,51 +93,31 @@ def test_the_table_has_units_in_its_names_and_numbers_in_its_columns(shown: Cont
     assert np.isnan(lines["polars", APPLY]["times_as_fast_as_pandas"])  # it was wrong
 
 
-@pytest.mark.parametrize(("asked", "words"), [(99, "99"), ("fit", "25,000,000"), (10, "")])
-def test_fewer_rows_than_asked_for_are_mentioned(asked: int | str, words: str) -> None:
-    said = " ".join(limits(content(row("pandas", COLUMN, 1.0), asked=asked)))
-    assert (f"{words} rows were asked for; 10 fit 4 times" in said) == bool(words)
-
-
-def test_the_machine_and_the_day_are_named(shown: Content) -> None:
-    said = overview(shown)
-    for words in ("10 rows × 50 columns", "4 cores of a processor with 8 GiB", "2026-01-02 03:04 UTC"):
-        assert words in said
-
-
 def test_the_fastest_is_named_and_what_cannot_be_told_from_it() -> None:
     rows = [row("pandas", COLUMN, 4.0, 4.2, 4.4), row("polars", COLUMN, 0.5, 0.52, 0.6)]
     assert fastest(content(*rows)) == ["column: Polars is the fastest, 520 ms."]
     rows += [row("duckdb", COLUMN, 0.59, 0.7)]
     assert fastest(content(*rows)) == ["column: Polars is the fastest, 520 ms; not clearly slower: DuckDB."]
-
-
-def test_what_is_wrong_or_failed_is_never_the_fastest() -> None:
-    rows = (
-        row("pandas", COLUMN, 4.0),
-        row("polars", COLUMN, 0.1, status="wrong"),
-        row("duckdb", COLUMN, status="failed"),
-        row(TRAP_NAME, COLUMN, 0.1),
-    )
+    wrong, failed = row("polars", COLUMN, 0.1, status="wrong"), row("duckdb", COLUMN, status="failed")
+    rows = [row("pandas", COLUMN, 4.0), wrong, failed, row(TRAP_NAME, COLUMN, 0.1)]
     assert fastest(content(*rows)) == ["column: pandas is the fastest, 4.00 s."]
-    assert fastest(content(rows[1])) == ["column: no library was right."]
-
-
-def test_a_mistake_that_was_not_found_is_mentioned(shown: Content) -> None:
-    assert any("takes two files" in each for each in limits(content(row(TRAP_NAME, COLUMN, 1.0))))
-    assert not any("takes two files" in each for each in limits(shown))
-
-
-def test_a_busy_machine_is_mentioned() -> None:
-    quiet, busy = row("pandas", COLUMN, 1.0), row("polars", COLUMN, 1.0, others=1.7)
-    assert not any("Others kept" in each for each in limits(content(quiet)))
-    said = " ".join(limits(content(quiet, busy)))
-    assert "Others kept up to 1.7 cores busy during 1 of 2 measurements" in said
+    assert fastest(content(wrong)) == ["column: no library was right."]
+    times = {
+        123.4: "123 s",
+        12.34: "12.3 s",
+        1.234: "1.23 s",
+        0.9951: "1.00 s",
+        0.5: "500 ms",
+        0.0123: "12.3 ms",
+    }
+    for seconds, text in times.items():
+        assert fastest(content(row("numba", COLUMN, seconds))) == [f"column: numba is the fastest, {text}."]
 
 
 times = st.lists(st.floats(1e-5, 1e4), min_size=1, max_size=5)
 
 
+@settings(max_examples=25)
 @given(st.dictionaries(st.sampled_from(sorted(LIBRARIES)), st.tuples(times, times, times), min_size=1))
 def test_the_fastest_is_the_fastest_whatever_was_measured(
     measured: dict[str, tuple[list[float], ...]],
@@ -144,9 +137,3 @@ def test_the_fastest_is_the_fastest_whatever_was_measured(
         also = text.partition("not clearly slower: ")[2].rstrip(".").split("; ")
         alike = {LIBRARIES[name].title for name in measured if min(seconds[name]) <= max(seconds[best])}
         assert {*filter(None, also)} == alike - {LIBRARIES[best].title}
-
-
-def test_times_have_three_digits() -> None:
-    times = {123.4: "123 s", 12.34: "12.3 s", 1.234: "1.23 s", 0.9951: "1.00 s", 0.5: "500 ms"}
-    for seconds, text in (times | {0.0123: "12.3 ms"}).items():
-        assert fastest(content(row("numba", COLUMN, seconds))) == [f"column: numba is the fastest, {text}."]

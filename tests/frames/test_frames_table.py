@@ -101,9 +101,13 @@ def test_wrong_aggregates_are_noticed(change, words: str) -> None:  # type: igno
 
 @given(st.integers(0, 2**32 - 1))
 def test_right_random_numbers_are_right(seed: int) -> None:
+    """And repeated ones are all found, though they are rounded; no rows are no mistake."""
     rng = np.random.default_rng(seed)
     x = x_of(rng)
     assert check_random(x + 100 + rng.random(ROWS), x).wrong == ""
+    repeated = check_random(x + 100 + np.tile(rng.random(ROWS // 2), 2), x).repeated
+    assert repeated == pytest.approx(0.5, abs=1e-9)
+    assert check_random(x[:0], x[:0]).wrong == ""
 
 
 def drawn(rng: np.random.Generator) -> np.ndarray:
@@ -127,20 +131,9 @@ def drawn(rng: np.random.Generator) -> np.ndarray:
         (lambda x, rng: (x + 100 + drawn(rng)).astype(np.float32).astype(float), "drew the same|not uniform"),
     ],
 )
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(2))
 def test_wrong_random_numbers_are_noticed(make, words: str, seed: int) -> None:  # type: ignore[no-untyped-def]
     rng = np.random.default_rng(seed)
     x = x_of(rng)
     found = check_random(make(x, rng), x).wrong
     assert any(each in found for each in words.split("|")), found
-
-
-def test_repeated_numbers_are_all_found_though_they_are_rounded() -> None:
-    rng = np.random.default_rng(1)
-    x = x_of(rng)
-    found = check_random(x + 100 + np.tile(rng.random(ROWS // 2), 2), x)
-    assert found.repeated == pytest.approx(0.5, abs=1e-9)
-
-
-def test_no_rows_are_no_mistake() -> None:
-    assert check_random(np.zeros(0), np.zeros(0)).wrong == ""

@@ -64,7 +64,7 @@ print(json.dumps(sorted(done)))
 @pytest.mark.parametrize(
     "method",
     [
-        pytest.param(file, id=file.stem, marks=[pytest.mark.slow] * bool(number % 6))
+        pytest.param(file, id=file.stem, marks=[pytest.mark.slow] * bool(number % 12))
         for number, file in enumerate(METHODS)
     ],
 )
@@ -89,31 +89,86 @@ def test_only_what_a_method_uses_is_part_of_its_key() -> None:
         assert not modules & {"shortloop.run.executor", "shortloop.run.progress", "shortloop.cli.main"}
 
 
+IMPORTS: list[tuple[str, str]] = [
+    ("import shortloop.a", "a"),
+    ("import shortloop.sub.b", "sub sub.b"),
+    ("import shortloop.sub.b as other", "sub sub.b"),
+    ("import os, shortloop.a, shortloop.sub", "a sub"),
+    ("from shortloop import a", "a"),
+    ("from shortloop.a import f", "a"),
+    ("from shortloop.sub import b, g", "sub sub.b"),
+    ("from shortloop.sub import *", "sub"),
+    ("from shortloop.sub.b import *", "sub sub.b"),
+    ("def f():\n    from shortloop import a", "a"),
+    ("class C:\n    def f(self):\n        if True:\n            import shortloop.a", "a"),
+    ("async def f():\n    try:\n        import shortloop.a\n    finally:\n        pass", "a"),
+    ("import shortloop.bare.c", "bare.c"),  # a folder without __init__.py
+    ("text = 'import shortloop.a'  # import shortloop.sub", ""),
+    # By a name.
+    ('import importlib\nimportlib.import_module("shortloop.a")', "a"),
+    ('from importlib import import_module\nx = import_module("shortloop.a").f()', "a"),
+    ('__import__("shortloop.a")', "a"),
+    ('def f():\n    return __import__("shortloop.a", fromlist=["x"])', "a"),
+    # Like that of the reader of code, which is in no key.
+    ("from shortloop.keys.code import code_of\nimport shortloop.keys.codec", "keys.codec"),
+]
+
+
+@pytest.mark.parametrize(("statement", "expected"), IMPORTS)
+def test_every_form_of_import_counts(package: Path, statement: str, expected: str) -> None:
+    for name in ("a", "sub/__init__", "sub/b", "bare/c", "keys/code", "keys/codec"):
+        write(package, f"shortloop/{name}.py", "def f(): ...\ndef g(): ...\n")
+    wanted = {f"shortloop.{name}" for name in expected.split()}
+    assert modules_of(package, statement) == wanted | ({"shortloop"} if expected else set())
+
+
 @pytest.mark.parametrize(
-    ("statement", "expected"),
+    ("place", "statement", "expected"),
     [
-        ("import shortloop.a", {"a"}),
-        ("import shortloop.sub.b", {"sub", "sub.b"}),
-        ("import shortloop.sub.b as other", {"sub", "sub.b"}),
-        ("import os, shortloop.a, shortloop.sub", {"a", "sub"}),
-        ("from shortloop import a", {"a"}),
-        ("from shortloop.a import f", {"a"}),
-        ("from shortloop.sub import b, g", {"sub", "sub.b"}),
-        ("from shortloop.sub import *", {"sub"}),
-        ("from shortloop.sub.b import *", {"sub", "sub.b"}),
-        ("def f():\n    from shortloop import a", {"a"}),
-        ("class C:\n    def f(self):\n        if True:\n            import shortloop.a", {"a"}),
-        ("async def f():\n    try:\n        import shortloop.a\n    finally:\n        pass", {"a"}),
-        ("import shortloop.bare.c", {"bare.c"}),  # a folder without __init__.py
-        ("text = 'import shortloop.a'  # import shortloop.sub", set()),
+        *(
+            (place, statement, expected)
+            for place in ("sub/b", "sub/__init__")
+            for statement, expected in (
+                ("from . import c", "sub.c"),
+                ("from .c import f", "sub.c"),
+                ("from .. import a", "a"),
+                ("from ..a import f", "a"),
+                ("from ..other.d import f", "other other.d"),
+                ("def f():\n    from ..other import d", "other other.d"),
+            )
+        ),
+        # What a star brings: of the last ones, it may be any.
+        ("other/__init__", '__all__ = ["d"]\n', "other.d"),
+        ("other/__init__", '__all__ = ["d"]\n__all__ += ["e"]\n', "other.d other.e"),
+        ("other/__init__", '__all__: list[str] = ["d", "VALUE"]\nVALUE = 1\n', "other.d"),
+        ("other/__init__", "", ""),
+        ("other/__init__", '__all__ = ["pa" + "rt"]\n', "other.d other.e"),
+        ("other/__init__", '__all__ = []\n__all__.append("d")\n', "other.d other.e"),
+        ("other/__init__", "import os\n__all__ = sorted(os.listdir())\n", "other.d other.e"),
+        ("other/__init__", '__all__ = ["d"]\ndel __all__\n', "other.d other.e"),
     ],
 )
-def test_every_form_of_import_counts(package: Path, statement: str, expected: set[str]) -> None:
-    for name in ("a.py", "sub/__init__.py", "sub/b.py", "bare/c.py"):
-        write(package, f"shortloop/{name}", "def f(): ...\ndef g(): ...\n")
-    assert modules_of(package, statement) == {f"shortloop.{name}" for name in expected} | (
-        {"shortloop"} if expected else set()
-    )
+def test_what_a_package_imports_and_offers_counts(
+    package: Path, place: str, statement: str, expected: str
+) -> None:
+    for name in ("a", "sub/__init__", "sub/b", "sub/c", "other/__init__", "other/d", "other/e"):
+        write(package, f"shortloop/{name}.py", "")
+    write(package, f"shortloop/{place}.py", statement)
+    own, method = {"sub", "sub.b"}, "import shortloop.sub.b"
+    if place == "other/__init__":
+        own, method = {"other"}, "from shortloop.other import *"
+        assert modules_of(package, "import shortloop.other") == {"shortloop", "shortloop.other"}
+    found = modules_of(package, method)
+    assert found == {"shortloop", *(f"shortloop.{name}" for name in own | {*expected.split()})}
+
+
+def test_the_package_of_a_method_counts(package: Path) -> None:
+    """It runs before the method; what prepares processes there does not."""
+    text = "import shortloop.a\nfrom shortloop.exax.patches.processes import x\n"
+    write(package, "methods/__init__.py", text)
+    write(package, "shortloop/a.py", "")
+    write(package, "shortloop/exax/patches/processes.py", "")
+    assert modules_of(package, "x = 1") == {"methods", "shortloop", "shortloop.a"}
 
 
 def test_libraries_that_types_of_options_are_made_of_count(package: Path) -> None:
@@ -144,35 +199,17 @@ def test_a_method_that_is_made_of_a_stage_says_its_code(package: Path, code: str
     assert declares_code(write(package, "methods/a_try.py", code)) is expected
 
 
-@pytest.mark.parametrize(
-    ("statement", "expected"),
-    [
-        ("from . import c", {"sub.c"}),
-        ("from .c import f", {"sub.c"}),
-        ("from .. import a", {"a"}),
-        ("from ..a import f", {"a"}),
-        ("from ..other.d import f", {"other", "other.d"}),
-        ("def f():\n    from ..other import d", {"other", "other.d"}),
-    ],
-)
-@pytest.mark.parametrize("place", ["sub/b.py", "sub/__init__.py"])
-def test_relative_imports_of_the_package(
-    package: Path, place: str, statement: str, expected: set[str]
-) -> None:
-    for name in ("a.py", "sub/__init__.py", "sub/b.py", "sub/c.py", "other/__init__.py", "other/d.py"):
-        write(package, f"shortloop/{name}", "")
-    write(package, f"shortloop/{place}", statement)
-    found = modules_of(package, "import shortloop.sub.b")
-    assert found == {f"shortloop.{name}" for name in {"sub", "sub.b"} | expected} | {"shortloop"}
-
-
 def test_cycles_and_chains_are_followed_to_their_end(package: Path) -> None:
+    """And a folder of data does not hide a library."""
+    write(package, "mne/recording.txt", "not a module")
     for number in range(30):
         following = (number + 1) % 30
-        write(package, f"shortloop/m{number}.py", f"import shortloop.m{following}\nimport scipy.linalg\n")
+        write(
+            package, f"shortloop/m{number}.py", f"import shortloop.m{following}\nimport scipy.linalg, mne\n"
+        )
     modules, libraries = closure(write(package, "methods/a_one.py", "from shortloop.m17 import x\n"))
     assert set(modules) == {"shortloop", *(f"shortloop.m{number}" for number in range(30))}
-    assert libraries == {"scipy"}
+    assert libraries == {"scipy", "mne"}
 
 
 @pytest.mark.parametrize(
@@ -195,23 +232,12 @@ def test_a_project_may_lie_apart_from_the_package(project: Path) -> None:
     """As when the package is installed: its modules are its own_code, the rest is the project's."""
     write(project, "tools/measure.py", "import scipy.signal\nfrom shortloop.base.errors import InputError\n")
     method = write(project, "dev/a_two.py", "from tools.measure import f\nimport shortloop.base.seeds\n")
-    assert closure(method) == (
-        {
-            "shortloop": ROOT / "shortloop" / "__init__.py",
-            **{
-                f"shortloop.base.{name}": ROOT / f"shortloop/base/{name}.py"
-                for name in ("errors", "seeds", "text")
-            },
-            "shortloop.base": ROOT / "shortloop" / "base" / "__init__.py",
-            "tools.measure": project / "tools" / "measure.py",
-        },
-        {"scipy", "numpy"},
-    )
-
-
-def test_a_folder_of_data_does_not_hide_a_library(package: Path) -> None:
-    write(package, "mne/recording.txt", "not a module")
-    assert closure(write(package, "methods/a_one.py", "import mne\nimport json\n"))[1] == {"mne"}
+    own = {
+        f"shortloop.base.{name}": ROOT / f"shortloop/base/{name}.py" for name in ("errors", "seeds", "text")
+    }
+    own |= {name: ROOT / name.replace(".", "/") / "__init__.py" for name in ("shortloop", "shortloop.base")}
+    modules = {**own, "tools.measure": project / "tools" / "measure.py"}
+    assert closure(method) == (modules, {"scipy", "numpy"})
 
 
 @pytest.mark.parametrize(
@@ -265,74 +291,16 @@ def test_libraries_that_code_names_are_known_with_their_versions() -> None:
     assert "mne" in code.code_state(ROOT / "methods" / "a_amplitude.py").libraries
 
 
-def test_a_module_whose_name_begins_like_that_of_the_reader_counts(package: Path) -> None:
-    write(package, "shortloop/keys/code.py", "")
-    write(package, "shortloop/keys/codec.py", "")
-    found = modules_of(package, "from shortloop.keys.code import code_of\nimport shortloop.keys.codec")
-    assert found == {"shortloop", "shortloop.keys.codec"}
-
-
-@pytest.mark.parametrize(
-    ("public", "expected"),
-    [
-        ('__all__ = ["part"]\n', {"part"}),
-        ('__all__ = ["part"]\n__all__ += ["other"]\n', {"part", "other"}),
-        ('__all__: list[str] = ["part", "VALUE"]\nVALUE = 1\n', {"part"}),
-        ("", set()),
-        ('__all__ = ["pa" + "rt"]\n', {"part", "other"}),  # it may be any
-        ('__all__ = []\n__all__.append("part")\n', {"part", "other"}),
-        ("import os\n__all__ = sorted(os.listdir())\n", {"part", "other"}),
-        ('__all__ = ["part"]\ndel __all__\n', {"part", "other"}),
-    ],
-)
-def test_what_a_star_brings_counts(package: Path, public: str, expected: set[str]) -> None:
-    write(package, "shortloop/pack/__init__.py", public)
-    for name in ("part", "other"):
-        write(package, f"shortloop/pack/{name}.py", "")
-    found = modules_of(package, "from shortloop.pack import *")
-    assert found == {"shortloop", "shortloop.pack", *(f"shortloop.pack.{name}" for name in expected)}
-    assert modules_of(package, "import shortloop.pack") == {"shortloop", "shortloop.pack"}
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        'import importlib\nimportlib.import_module("shortloop.a")',
-        'from importlib import import_module\nx = import_module("shortloop.a").f()',
-        '__import__("shortloop.a")',
-        'def f():\n    return __import__("shortloop.a", fromlist=["x"])',
-    ],
-)
-def test_a_module_that_is_imported_by_a_name_counts(package: Path, statement: str) -> None:
-    write(package, "shortloop/a.py", "import shortloop.b\n")
-    write(package, "shortloop/b.py", "")
-    assert modules_of(package, statement) == {"shortloop", "shortloop.a", "shortloop.b"}
-
-
 def test_modules_that_a_build_script_names_count(package: Path) -> None:
     write(package, "shortloop/a.py", "import shortloop.b\n")
     write(package, "shortloop/b.py", "x = 1\n")
     method = write(package, "methods/a_one.py", "x = 1\n")
     before = code.code_state(method, ("shortloop.a",))
-    assert set(before.code) == {
-        "methods.a_one",
-        "shortloop.a",
-        "shortloop.b",
-    }  # a package without code is none
+    assert set(before.code) == {"methods.a_one", "shortloop.a", "shortloop.b"}  # no package without code
     assert set(code.code_state(method).code) == {"methods.a_one"}
     write(package, "shortloop/b.py", "x = 22\n")
     assert code.code_state(method, ("shortloop.a",)).code != before.code
     assert set(code.code_state(method, ("no_such_module", "")).code) == {"methods.a_one"}
-
-
-def test_the_package_of_a_method_counts(package: Path) -> None:
-    """It runs before the method; what prepares processes there does not."""
-    write(
-        package, "methods/__init__.py", "import shortloop.a\nfrom shortloop.exax.patches.processes import x\n"
-    )
-    write(package, "shortloop/a.py", "")
-    write(package, "shortloop/exax/patches/processes.py", "")
-    assert modules_of(package, "x = 1") == {"methods", "shortloop", "shortloop.a"}
 
 
 def test_a_compiled_module_counts_by_its_bytes(package: Path) -> None:

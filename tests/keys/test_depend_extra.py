@@ -20,17 +20,44 @@ def key(method: Path) -> dict[str, str]:
     return code_state(method).code
 
 
-@pytest.mark.parametrize(
-    "listed",
-    ['["more.txt"]', '("more.txt",)', "[FILE]", "[str(FILE)]", '["sub/../more.txt"]', "found()"],
-)
-def test_a_declared_file_counts(package: Path, listed: str) -> None:
+HEAD = """
+from pathlib import Path
+FILE = Path({file!r})
+
+def found():
+    return [FILE]
+"""
+LISTED = [
+    *(
+        f"{HEAD}\ndepend_extra = {listed}"
+        for listed in (
+            '["more.txt"]',
+            '("more.txt",)',
+            "[FILE]",
+            "[str(FILE)]",
+            '["sub/../more.txt"]',
+            "found()",
+        )
+    ),
+    "depend_extra = []\ndepend_extra += ['more.txt']",
+    "depend_extra = []\ndepend_extra.append('more.txt')",
+    "if True:\n    depend_extra = ['more.txt']",
+    "from methods.lists import *",
+    "from methods.lists import depend_extra",
+    "from methods.lists import more\ndepend_extra = more()",
+    "globals()['depend_' 'extra'] = ['more.txt']",
+]
+
+
+@pytest.mark.parametrize("listed", LISTED)
+def test_a_declared_file_counts_however_it_is_declared(package: Path, listed: str) -> None:
     file = write(package, "methods/more.txt", "one")
-    text = f"from pathlib import Path\nFILE = Path({str(file)!r})\n\ndef found():\n    return [FILE]\n\n"
     (package / "methods" / "sub").mkdir()
-    method = write(package, "methods/a_one.py", f"{text}depend_extra = {listed}\n")
+    lists = "depend_extra = ['more.txt']\n\ndef more():\n    return depend_extra\n"
+    write(package, "methods/lists.py", lists)
+    method = write(package, "methods/a_one.py", f"{listed.replace('{file!r}', repr(str(file)))}\n")
     before = key(method)
-    assert len(before) == 2
+    assert len(before) == 2 + ("methods.lists" in listed)
     assert key(method) == before
     file.write_text("two", encoding="utf-8")
     assert key(method) != before
@@ -70,29 +97,6 @@ def test_what_code_of_writes_does_not_count_twice(package: Path) -> None:
     before = key(method)
     assert set(before) == {"methods.a_one", "file more.txt"}
     more.write_text("two", encoding="utf-8")
-    assert key(method) != before
-
-
-@pytest.mark.parametrize(
-    "listed",
-    [
-        "depend_extra = []\ndepend_extra += ['more.txt']",
-        "depend_extra = []\ndepend_extra.append('more.txt')",
-        "if True:\n    depend_extra = ['more.txt']",
-        "from methods.lists import *",
-        "from methods.lists import depend_extra",
-        "from methods.lists import more\ndepend_extra = more()",
-        "globals()['depend_' 'extra'] = ['more.txt']",
-    ],
-)
-def test_however_it_is_declared(package: Path, listed: str) -> None:
-    file = write(package, "methods/more.txt", "one")
-    write(
-        package, "methods/lists.py", "depend_extra = ['more.txt']\n\ndef more():\n    return depend_extra\n"
-    )
-    method = write(package, "methods/a_one.py", f"{listed}\n")
-    before = key(method)
-    file.write_text("two", encoding="utf-8")
     assert key(method) != before
 
 

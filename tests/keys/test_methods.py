@@ -1,4 +1,4 @@
-"""Methods lie in any package: of the project, of a package in it, or installed."""
+"""Methods and build scripts lie in any package: of the project, of a package in it, or installed."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from jobs_project import empty_project, forget_sources, write
+from jobs_project import CONFIGURATION, empty_project, forget_sources, write
 
+from shortloop.base.errors import InputError
 from shortloop.keys import methods, own_code
 from shortloop.keys.closure import closure
 from shortloop.keys.code import code_file, code_state
 from shortloop.keys.key import parts_of
-from shortloop.keys.methods import find_method, module_of
+from shortloop.keys.methods import chosen_script, find_method, find_script, module_of
 
 project = pytest.fixture(empty_project)
 
@@ -94,3 +95,62 @@ def test_methods_that_come_with_exax(packages: Path, method: str) -> None:
     assert state.versions["accelerator"] == metadata.version("accelerator")
     assert {Path(name).name for name in state.code} <= {"file csvimport.py", "file dataset_type.py"}
     assert code_file(file).name == f"{package}.a_{method}.txt"
+
+
+@pytest.fixture
+def scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A project whose packages have names that no other has; methods are looked for in no other project."""
+    folder = empty_project(tmp_path, monkeypatch)
+    listed = "\tsl_one auto-discover\n\tsl_two auto-discover\n\taccelerator.standard_methods auto-discover\n"
+    text = CONFIGURATION.replace("\tmethods auto-discover\n", listed)
+    write(folder, "accelerator.conf", text)
+    for name in ("sl_one", "sl_two"):
+        write(folder, f"{name}/__init__.py", "")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    methods.forget_methods()
+    yield folder
+    methods.forget_methods()
+    sys.path_importer_cache.clear()
+
+
+def test_it_is_found_as_exax_finds_it(scripts: Path) -> None:
+    first = write(scripts, "sl_one/build_both.py", "")
+    second = write(scripts, "sl_two/build_both.py", "")
+    other = write(scripts, "sl_two/building.py", "")
+    assert chosen_script("both") == "both"
+    assert find_script("both") == find_script("build_both") == find_script("sl_one.both") == first
+    assert find_script("sl_two.both") == find_script("sl_two.build_both") == second
+    assert find_script("building") == other
+    assert find_script("wo.both") is None
+    assert find_script("nosuch") is None
+
+
+def test_the_usual_one_or_the_only_one_needs_no_name(
+    scripts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(scripts, "sl_two/build_mine.py", "")
+    assert chosen_script(None) == "build_mine"
+    (tmp_path / "link").symlink_to(scripts)
+    with monkeypatch.context() as patched:  # the project is reached by a link
+        patched.setattr(methods, "project_directory", lambda: tmp_path / "link")
+        assert chosen_script(None) == "build_mine"
+    write(scripts, "sl_one/build_pipeline.py", "")
+    assert chosen_script(None) == "build_pipeline"
+
+
+def test_what_cannot_be_chosen_is_named(scripts: Path) -> None:
+    """Where there is none, or not that one, or several."""
+
+    def refused(name: str | None) -> tuple[str, object, object]:
+        with pytest.raises(InputError) as caught:
+            chosen_script(name)
+        return caught.value.problem, caught.value.found, caught.value.expected
+
+    missing = "no such build script"
+    assert refused(None)[::2] == (missing, "a file build_*.py in a package of methods")
+    write(scripts, "sl_one/build_mine.py", "")
+    assert refused("nosuch") == (missing, "nosuch", "one of build_mine")
+    write(scripts, "sl_one/build_yours.py", "")
+    problem, _, expected = refused(None)
+    assert "which build script" in problem
+    assert expected == "one of build_mine, build_yours"

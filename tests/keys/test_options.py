@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum, IntEnum, StrEnum
-from fractions import Fraction
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Optional
 from uuid import UUID
 
@@ -114,35 +113,25 @@ def alike(one: Any, other: Any) -> bool:
 
 SAME = ...  # the stage gets what was given
 TABLE: list[tuple[Any, Any, Any]] = [
-    (float, 0.5, SAME),
     (float, 1, 1.0),
     (float, -0.0, SAME),
-    (int, 2**70, SAME),
-    (bool, True, SAME),
     ("float", 2, 2.0),
     (float | None, 3, 3.0),
-    (float | None, None, SAME),
     (Optional[float], 3, 3.0),  # noqa: UP045
     (float | int, 3, SAME),
     (float | int, 2.9, SAME),
     (str | float, 0.1, SAME),
-    (str | float, 1, 1.0),
     (str | float, "0.1", SAME),
     (int | str, "7", SAME),
-    (int | str, 7, SAME),
     (bool | str, "yes", SAME),
-    (bool | str, "", SAME),
-    (bool | int, 1, SAME),
     (bool | int, True, SAME),
     (Annotated[float, "a width"], 1, 1.0),
     (Literal["auto"] | float, 2, 2.0),
     (Literal["auto"] | float, "auto", SAME),
-    (Any, 1, SAME),
     (Any, True, SAME),
     (list[float], [1, 0.5], [1.0, 0.5]),
     (list[float], (1, 2), [1.0, 2.0]),
     (tuple[float, ...], (1, 0.5), (1.0, 0.5)),
-    (tuple[float, ...], [], ()),
     (tuple[str, float], ("a", 1), ("a", 1.0)),
     (Sequence[float], [1], [1.0]),
     (list[str] | str, ["a"], SAME),
@@ -152,27 +141,20 @@ TABLE: list[tuple[Any, Any, Any]] = [
     (dict[str, float | None], {"b": None, "a": 2}, {"b": None, "a": 2.0}),
     (dict[int, str], {2: "a", 1: "b"}, SAME),
     (dict[Kind, int], {Kind.B: 1}, SAME),
-    (dict[str, list[int]], {"z": [1], "a": []}, SAME),
     (set[str], {"b", "a"}, SAME),
     (set[str], ["b", "a", "b"], {"a", "b"}),
     (frozenset[int], frozenset({3, 1}), SAME),
     (list[set[int]], [{2, 1}], SAME),
-    (Kind, Kind.A, SAME),
     (Kind, "a", Kind.A),
-    (Kind | None, Kind.B, SAME),
     (Level, Level.LOW, SAME),
-    (list[Kind], [Kind.A], SAME),
     (Kind | str, "a", SAME),
-    (dt.date, dt.date(2020, 1, 2), SAME),
     (dt.date, "2020-01-02", dt.date(2020, 1, 2)),
     (dt.datetime, dt.datetime(2020, 1, 2, 3, 4, 5, 6), SAME),
     (dt.datetime, "2020-01-02 03:04", dt.datetime(2020, 1, 2, 3, 4)),
     (dt.date | str, "2020-01-02", SAME),
     (dt.time, dt.time(1, 2, 3), SAME),
-    (dt.timedelta, dt.timedelta(days=2, microseconds=1), SAME),
     (dt.timedelta, -dt.timedelta(hours=30), SAME),
     (Path, "a/b", Path("a/b")),
-    (Decimal, Decimal("1.10"), SAME),
     (Decimal, "1.10", Decimal("1.10")),
     (UUID, UUID(int=5), SAME),
     (bytes, b"abc", SAME),
@@ -197,35 +179,28 @@ def test_the_annotation_decides_what_a_stage_gets(hint: Any, value: Any, expecte
 WRONG: list[tuple[Any, Any]] = [
     (float, "0.5"),
     (float, True),
-    (float | None, "1"),
     (int, "1"),
-    (int, 1.5),
     (int, 1.0),
     (int, True),
-    (bool, "yes"),
     (bool, 1),
     (str, 1),
-    (list[float], ["1"]),
     (list[str], "ab"),
     (dict[str, int], {"a": "1"}),
     (Kind, "c"),
     (Kind | str, Kind.A),
     (Any, Kind.A),
     (Any, {1, 2}),
-    (list[int], {1, 2}),
     (dt.date, "soon"),
     (dt.date | str, dt.date(2020, 1, 1)),
     (Any, dt.date(2020, 1, 1)),
     (Any, {1: "a"}),
     (Conf, {"x": 1, "z": 2}),
-    (Conf, {"x": "1"}),
     (Model, {"x": "1"}),
     (Window, {"start": "0.5", "span": [0.0, 1.0]}),
     (Hidden, Hidden(unseen=2)),
     (dict, Secret(word=SecretStr("a"))),
     (float, float("nan")),
     (complex, 1j),
-    (object, object()),
 ]
 
 
@@ -239,9 +214,7 @@ def test_what_the_annotation_does_not_hold_is_refused(hint: Any, value: Any) -> 
     ("hint", "one", "other"),
     [
         (float, 1, 1.0),
-        (float | None, 1, 1.0),
         (list[float], [1], (1.0,)),
-        (dict[str, float], {"a": 1}, {"a": 1.0}),
         (set[int], {3, 1, 2}, [2, 3, 1, 1]),
         (Kind, Kind.A, "a"),
         (dt.date, dt.date(2020, 1, 2), "2020-01-02"),
@@ -286,6 +259,25 @@ def test_a_value_of_its_type_comes_as_it_was_given(of: tuple[Any, Any], data: st
     assert alike(got(hint, value), value)
 
 
+leaves = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+)
+plain = st.recursive(
+    leaves,
+    lambda inner: st.lists(inner) | st.tuples(inner, inner) | st.dictionaries(st.text("ab.é"), inner),
+    max_leaves=10,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=25)
+@given(st.dictionaries(st.text("xy"), plain))
+def test_plain_data_is_taken_and_read_back_as_it_is(options: dict[str, Any]) -> None:
+    check_options("toy", options)
+    again = json.loads(canonical(options))
+    assert canonical(again) == canonical(options)
+    check_options("toy", again)
+
+
 numbers = st.integers(-5, 5) | st.floats(-5, 5) | st.booleans() | st.text(max_size=2) | st.none()
 
 
@@ -318,62 +310,27 @@ class Silent:
         raise RuntimeError
 
 
-leaves: st.SearchStrategy[Any] = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(),
-    st.floats(allow_nan=False, allow_infinity=False),
-    st.text(st.characters(codec="utf-8")),
-)
-plain = st.recursive(
-    leaves,
-    lambda inner: st.lists(inner) | st.tuples(inner, inner) | st.dictionaries(st.text("ab.é"), inner),
-    max_leaves=10,
-)
-
-
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=50)
-@given(st.dictionaries(st.text("xy"), plain))
-def test_plain_data_is_taken_and_read_back_as_it_is(options: dict[str, Any]) -> None:
-    check_options("toy", options)
-    again = json.loads(canonical(options))
-    assert canonical(again) == canonical(options)
-    check_options("toy", again)
-
-
 BAD: list[tuple[Any, str, str]] = [
     ({1, 2}, "set: {1, 2}", "sorted list"),
     (frozenset("a"), "frozenset", "sorted list"),
     (Path("x.npz"), "PosixPath", "run.file(…)"),
-    (PurePosixPath("x.npz"), "PurePosixPath", "run.file(…)"),
-    (dt.date(2020, 1, 2), "datetime.date", ".isoformat()"),
     (dt.datetime(2020, 1, 2, tzinfo=dt.UTC), "datetime.datetime", ".isoformat()"),
     (np.float64(1.5), "numpy.float64", ".item()"),
-    (np.int64(1), "numpy.int64", ".item()"),
-    (np.True_, "numpy.bool", ".item()"),
     (np.str_("a"), "numpy.str_", ".item()"),
     (np.arange(3), "numpy.ndarray", ".tolist()"),
-    (float("nan"), "nan", "None"),
     (float("-inf"), "-inf", "None"),
-    (1j, "complex", "plain data"),
     (b"x", "bytes", "plain data"),
-    (bytearray(b"x"), "bytearray", "plain data"),
     (Decimal("1"), "decimal.Decimal", "plain data"),
-    (Fraction(1, 2), "fractions.Fraction", "plain data"),
     (Colour.RED, "Colour", "plain data"),
     (Number.ONE, "Number", "int(…)"),
     (Word.A, "Word", "str(…)"),
     (Point(1, 2), "Point", "tuple(…)"),
     (OrderedDict(a=1), "OrderedDict", "dict(…)"),
-    (range(3), "range", "plain data"),
-    (object(), "object", "plain data"),
     (Silent(), "Silent: <Silent instance", "plain data"),
-    (print, "builtin_function_or_method", "plain data"),
     (int, "type", "plain data"),
     (1 << 5000, "5,001 bits", "text"),
     ("\ud800", r"'\ud800'", "plain data"),
     ({1: "a"}, "key of type int: 1", "text"),
-    ({None: "a"}, "key of type NoneType", "text"),
     ({"\udc80": "a"}, "half a character", "plain data"),
 ]
 
@@ -394,14 +351,11 @@ def test_what_is_not_plain_is_named(value: Any, found: str, hint: str) -> None:
         assert "finite" in str(error.expected)
 
 
-def test_what_holds_itself() -> None:
+def test_what_holds_itself_or_has_a_name_that_is_no_text() -> None:
     endless: list[Any] = []
     endless.append(endless)
     for value in (endless, {"a": endless}):
         with pytest.raises(InputError, match="in each other"):
             check_options("toy", {"wrong": value})
-
-
-def test_a_name_that_is_no_text() -> None:
     with pytest.raises(InputError, match="a key of type int"):
         check_options("toy", {1: 2})  # type: ignore[dict-item]

@@ -1,4 +1,4 @@
-"""What a Python file says: the same for the same code, kept as long as the file is as it was."""
+"""What a Python file says: the same for the same code, without settings that no result depends on."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ from jobs_project import ROOT, empty_project, forget_sources, own_package, text_
 
 from shortloop.keys import file_state as filestate
 from shortloop.keys import source
+from shortloop.keys.source import normalised
 
 project = pytest.fixture(empty_project)
+
+
 package = pytest.fixture(own_package)
 
 
@@ -78,16 +81,14 @@ OTHER = [
 ]
 
 
-@pytest.mark.parametrize(("one", "two"), SAME)
-def test_what_changes_nothing_gives_the_same_text(project: Path, one: str, two: str) -> None:
+@pytest.mark.parametrize(
+    ("one", "two", "texts"), [*((*each, 1) for each in SAME), *((*each, 2) for each in OTHER)]
+)
+def test_other_code_gives_another_text_and_nothing_else_does(
+    project: Path, one: str, two: str, texts: int
+) -> None:
     files = [write(project, f"{name}.py", text) for name, text in (("one", one), ("two", two))]
-    assert len({source.read_source(file, "m")[0] for file in files}) == 1
-
-
-@pytest.mark.parametrize(("one", "two"), OTHER)
-def test_other_code_gives_another_text(project: Path, one: str, two: str) -> None:
-    files = [write(project, f"{name}.py", text) for name, text in (("one", one), ("two", two))]
-    assert len({source.read_source(file, "m")[0] for file in files}) == 2
+    assert len({source.read_source(file, "m")[0] for file in files}) == texts
 
 
 def test_an_unchanged_file_is_not_parsed_again(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,15 +131,13 @@ def test_a_file_that_changed_a_moment_ago_is_not_kept(package: Path) -> None:
     assert str(new) not in kept
 
 
-@pytest.mark.parametrize(
-    "damage", ["", "{", "[]", "null", '{"parser": [], "files": {}}', '{"files": 3}', "\x00\xff"]
-)
-def test_a_damaged_cache_is_made_again(package: Path, monkeypatch: pytest.MonkeyPatch, damage: str) -> None:
+def test_a_damaged_cache_is_made_again(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     method = write(package, "methods/a_one.py", "x = 1\n")
     before = text_of(method)
-    forget_sources(monkeypatch)
-    (package / "workdirs/.cache/code/parsed.json").write_text(damage, encoding="latin-1")
-    assert text_of(method) == before
+    for damage in ("", "{", "[]", "null", '{"parser": [], "files": {}}', '{"files": 3}', "\x00\xff"):
+        forget_sources(monkeypatch)
+        (package / "workdirs/.cache/code/parsed.json").write_text(damage, encoding="latin-1")
+        assert text_of(method) == before
 
 
 def test_another_parser_trusts_nothing_that_was_kept(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,3 +163,82 @@ def test_a_broken_module_is_named(package: Path) -> None:
     write(package, "shortloop/a.py", "def f(:\n")
     with pytest.raises(SyntaxError, match=r"a\.py"):
         text_of(write(package, "methods/a_one.py", "import shortloop.a\n"))
+
+
+CLASS = """
+from shortloop import Stage
+class Fit(Stage):
+    "It fits."
+    {line}
+    def compute(self, unit): return 1
+"""
+
+
+FUNCTION = """
+from shortloop import stage
+@stage({given})
+def fit(rows): return 1
+"""
+
+
+def said(text: str) -> str:
+    return normalised(ast.parse(text))
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["retries = 2", "timeout = '5 min'", "memory: ClassVar[int] = 30 * 10**9", "cores = 4", "timeout = None"],
+)
+@pytest.mark.parametrize(
+    "text",
+    [
+        CLASS,
+        CLASS.replace("from shortloop import Stage", "import shortloop").replace("Stage", "shortloop.Stage"),
+        CLASS.replace("shortloop import Stage", "shortloop.stages.stage import CollectingStage as Stage"),
+        CLASS.replace("(Stage)", "(Base)") + "class Base(Stage): pass\n",
+    ],
+)
+def test_a_setting_of_a_class_is_left_out(text: str, line: str) -> None:
+    """A class is known by what it imports."""
+    assert said(text.format(line=line)) == said(text.format(line=""))
+
+
+@pytest.mark.parametrize("given", ["retries=2", "cores=2, timeout='5 min'", "memory=30e9"])
+def test_a_setting_of_a_decorator_is_left_out(given: str) -> None:
+    assert said(FUNCTION.format(given=given)) == said(FUNCTION.replace("({given})", ""))
+    assert said(FUNCTION.format(given=f"units=of, {given}")) == said(FUNCTION.format(given="units=of"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CLASS.replace("{line}", "on_error = '{0}'"),
+        CLASS.replace("{line}", "retries = len('{0}')"),
+        CLASS.replace("{line}", "retries: int = {0}"),
+        CLASS.replace("{line}", "retries = {0}; seeds = retries"),
+        CLASS.replace("{line}", "retries = {0}\n    seeds = vars()"),
+        CLASS.replace("{line}", "retries = {0}\n    def __init_subclass__(cls): pass"),
+        CLASS.replace("{line}", "retries = seeds = {0}"),
+        CLASS.replace("{line}", "def compute(self, retries={0}): pass"),
+        CLASS.replace("{line}", "retries = {0}").replace("(Stage)", "(Stage, Other)"),
+        CLASS.replace("{line}", "retries = {0}").replace("(Stage)", "(Stage, metaclass=Other)"),
+        CLASS.replace("{line}", "retries = {0}").replace("from shortloop", "from mine"),
+        CLASS.replace("{line}", "retries = {0}") + "class Stage: pass",
+        CLASS.replace("{line}", "retries = {0}") + "from mine import *",
+        CLASS.replace("{line}", "retries = {0}").replace("class Fit", "Stage = other\nclass Fit"),
+        CLASS.replace("{line}", "retries = {0}").replace("(Stage)", "(Fit)"),
+        CLASS.replace("{line}", "retries = {0}").replace("(Stage)", "(Base)")
+        + "class Base(Stage):\n    def __init_subclass__(cls): pass",
+        "class Config:\n    retries = {0}\n",
+        "retries = {0}\n",
+        "fetch(retries={0})\n",
+        FUNCTION.replace("{given}", "on_error='{0}'"),
+        FUNCTION.replace("{given}", "units=of({0})"),
+        FUNCTION.replace("{given}", "retries=Count({0})"),
+        FUNCTION.replace("{given}", "retries={0}").replace("from shortloop", "from mine"),
+        FUNCTION.replace("{given}", "retries={0}") + "def stage(**more): return print\n",
+    ],
+)
+def test_all_else_is_code(text: str) -> None:
+    first, second = (text.replace("{0}", each) for each in ("1", "2"))
+    assert said(first) != said(second)

@@ -42,22 +42,14 @@ def test_all_that_it_uses_comes_with_it_and_nothing_else() -> None:
         FIT,
     )
     text = cells.written().text
-    assert "UNUSED" not in text
-    assert "json" not in text
-    assert "other" not in text
+    assert not [word for word in ("UNUSED", "json", "other") if word in text]
     assert "from os.path import join as put" in text
     assert cells.called(5) == cells.space["fit"](5) == {"y": 15}
-
-
-def test_libraries_are_imported_where_they_are_used() -> None:
-    """To load a method must stay quick, whatever a notebook imports at its top."""
-    cells = Cells(
-        "import numpy as np", '@ax.stage\ndef fit(x: int):\n    """What."""\n    return {"y": np.sum(x)}'
-    )
-    lines = cells.written().text.splitlines()
-    assert lines[-2:] == ["    import numpy as np", '    return {"y": np.sum(x)}']
-    assert not [line for line in lines if line.startswith("import")]
-    assert cells.called(3) == {"y": 3}
+    # To load a method must stay quick: libraries are imported where they are used.
+    alone = "@ax.stage\ndef fit(x: int):\n    'What.'\n    return np.sum(x)"
+    text = Cells("import numpy as np", alone).written().text
+    assert text.splitlines()[-2:] == ["    import numpy as np", "    return np.sum(x)"]
+    assert "\nimport" not in text
 
 
 @pytest.mark.parametrize(
@@ -129,100 +121,71 @@ def test_a_value_that_is_no_constant_is_refused_by_name(name: str, value: str, f
     assert "what to do:" in message
 
 
-def test_a_value_is_refused_where_only_a_default_or_a_nested_function_uses_it() -> None:
-    big = "import numpy as np\nbig = np.zeros(3)"
-    for helper in (
-        "def helper(x, y=big):\n    return x",
-        "def helper(x):\n    def f():\n        return [big for _ in x]\n    return f",
-        "class helper:\n    y = big\n    def __init__(self, x): pass",
-        "helper = lambda x: big",
-    ):
-        assert "big" in refused(big, helper, FIT)
+BIG = "import numpy as np\nbig = np.zeros(3)"
+REFUSED = [
+    # A value that only a default or a nested function uses.
+    ("big", BIG, "def helper(x, y=big):\n    return x"),
+    ("big", BIG, "def helper(x):\n    def f():\n        return [big for _ in x]\n    return f"),
+    ("big", BIG, "class helper:\n    y = big\n    def __init__(self, x): pass"),
+    ("big", BIG, "helper = lambda x: big"),
+    ("found:        gone", "def helper(x):\n    return gone"),
+    # Closures, and functions that are not what their text says.
+    ("its own k", "def make(k):\n    def f(x):\n        return x * k\n    return f\nhelper = make(3)"),
+    ("its own k", "helper = [lambda x: x * k for k in (1, 2)][0]"),
+    ("not available", "helper, other = lambda x: x, lambda x: -x"),
+    ("", WRAPPING, "def helper(x):\n    return x\nhelper = twice(helper)"),
+    ("", WRAPPING.replace("    @functools.wraps(f)\n", ""), "@twice\ndef helper(x):\n    return x"),
+    ("", "from functools import singledispatch as d", "@d\ndef helper(x):\n    return x",
+     "@helper.register\ndef _(x: int):\n    return -x"),
+    ("", "def helper(x):\n    return helper.k\nhelper.k = 3"),
+    ("", "import functools\nN = 3", "@functools.lru_cache(maxsize=N)\ndef helper(x):\n    return x"),
+    ("", "import numpy as np", "helper = np.vectorize(lambda x: x)"),
+    # What was changed from outside.
+    ("", "class A:\n    v = 1\nclass B(A): pass", "class A:\n    v = 2\ndef helper(x): return B.v"),
+    ("", "class A:\n    v = 1\n", "A.v = 5\ndef helper(x): return A.v"),
+    ("", "class A:\n    def f(self): return 1\n", "A.v = 5\ndef helper(x): return A.v"),
+    ("", "class A:\n    def f(self): return 1\n", "A.f = lambda self: 9\ndef helper(x): return A().f()"),
+    ("", "count = 0\ndef helper(x):\n    global count\n    count += 1\n    return count"),
+]  # fmt: skip
 
 
-def test_a_name_that_is_not_there_is_said_at_once() -> None:
-    assert "found:        gone" in refused("def helper(x):\n    return gone", FIT)
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_a_job_could_not_repeat_is_refused(case: tuple[str, ...]) -> None:
+    found, *texts = case
+    assert found in refused(*texts, FIT)
+
+
+@pytest.mark.parametrize(
+    ("texts", "found"),
+    [
+        (("def fit(x: int):\n    return {}",), "@ax.stage"),
+        ((WRAPPING, "@twice\n@ax.stage\ndef fit(x: int):\n    return {}"), "@ax.stage"),
+        (("@ax.stage\nasync def fit(x: int):\n    return {}",), "async"),
+        (("@ax.stage\ndef größe(x: int):\n    return {}\nfit = größe",), "ASCII letters"),
+        (("fit = ax.stage(lambda: {})",), "ASCII letters"),
+    ],
+)  # fmt: skip
+def test_what_is_no_stage_is_refused(texts: tuple[str, ...], found: str) -> None:
+    assert found in refused(*texts)
+
+
+def test_a_function_that_is_gone_or_without_a_text_is_refused() -> None:
     cells = Cells("def helper(x):\n    return x", FIT)
     del cells.space["helper"]
     with pytest.raises(InputError, match="helper"):
         cells.written()
+    exec("def helper(x):\n    return x", cells.space)
+    with pytest.raises(InputError, match="not available"):
+        cells.written()
 
 
-def test_shadowed_names_are_those_of_the_notebook() -> None:
-    cells = Cells("import numpy as np\nsum = np.prod", "def helper(x):\n    return sum([x, x])", FIT)
-    assert cells.called(3) == {"y": 9}
-    assert Cells("def max(x): return -x", "def helper(x):\n    return max(x)", FIT).called(3) == {"y": -3}
-    # Names of its own are no names of the notebook.
-    cells = Cells("import numpy as np\nx = np.zeros(2)", "def helper(x):\n    return x", FIT)
-    assert cells.called(3) == {"y": 3}
-
-
-def test_a_loop_gives_what_it_gave_last() -> None:
-    cells = Cells("for k in (1, 2):\n    def helper(x):\n        return x * k", FIT)
-    assert cells.called(3) == {"y": 6}
-    cells.run("k = 5")
-    assert cells.called(3) == cells.space["fit"](3) == {"y": 15}
-    cells = Cells("for k in (1, 2):\n    def helper(x, k=k):\n        return x * k\nk = 7", FIT)
-    assert cells.called(3) == cells.space["fit"](3) == {"y": 6}
-
-
-def test_closures_are_refused() -> None:
-    made = "def make(k):\n    def f(x):\n        return x * k\n    return f\nhelper = make(3)"
-    assert "its own k" in refused(made, FIT)
-    assert "its own k" in refused("helper = [lambda x: x * k for k in (1, 2)][0]", FIT)
-    free = "def make():\n    def f(x):\n        return x * 2\n    return f\nhelper = make()"
-    assert Cells(free, FIT).called(3) == {"y": 6}
-
-
-def test_lambdas() -> None:
-    cells = Cells("K = 2\nhelper = lambda x, k=K: x * k\nK = 5", FIT)
-    assert cells.called(3) == cells.space["fit"](3) == {"y": 6}
-    assert "not available" in refused("helper, other = lambda x: x, lambda x: -x", FIT)
-
-
-def test_other_names_of_a_function() -> None:
-    for old, f, helper, y in (("old", "old(x) * 10", "f(x)", 40), ("z_old", "1", "f(x) + z_old(x)", 5)):
-        cells = Cells(
-            f"def f(x):\n    return x + 1\n{old} = f",
-            f"def f(x):\n    return {f}",
-            f"def helper(x):\n    return {helper}",
-            FIT,
-        )
-        assert cells.called(3) == cells.space["fit"](3) == {"y": y}
-
-
-def test_functions_that_call_each_other() -> None:
-    even = "def helper(x):\n    return x if x < 1 else odd(x - 1)"
-    assert Cells(even, "def odd(x):\n    return helper(x - 1)", FIT).called(4) == {"y": 0}
-
-
-def test_decorators() -> None:
+def test_a_decorator_that_was_edited_after_it_was_used() -> None:
     cells = Cells(WRAPPING, "@twice\ndef helper(x):\n    return x", FIT)
-    assert cells.called(3) == {"y": 6}
     cells.run(WRAPPING.replace("2 *", "3 *"))
     with pytest.raises(InputError, match="edited after it was used"):
         cells.written()
     cells.run("@twice\ndef helper(x):\n    return x")
     assert cells.called(3) == {"y": 9}
-    cached = "@functools.lru_cache(maxsize=2)\ndef helper(x):\n    return x"
-    assert Cells("import functools", cached, FIT).called(3) == {"y": 3}
-
-
-@pytest.mark.parametrize(
-    "texts",
-    [
-        (WRAPPING,
-         "def helper(x):\n    return x\nhelper = twice(helper)"),
-        ("def twice(f):\n    def g(x): return -f(x)\n    return g", "@twice\ndef helper(x):\n    return x"),
-        ("import functools", "@functools.singledispatch\ndef helper(x):\n    return x",
-         "@helper.register\ndef _(x: int):\n    return -x"),
-        ("def helper(x):\n    return helper.k\nhelper.k = 3",),
-        ("import functools\nN = 3", "@functools.lru_cache(maxsize=N)\ndef helper(x):\n    return x"),
-        ("import numpy as np", "helper = np.vectorize(lambda x: x)"),
-    ],
-)  # fmt: skip
-def test_a_function_that_is_not_what_its_text_says_is_refused(texts: tuple[str, ...]) -> None:
-    refused(*texts, FIT)
 
 
 def test_classes() -> None:
@@ -250,36 +213,42 @@ def test_classes() -> None:
         assert "may have been different then" in refused(*texts)
 
 
-@pytest.mark.parametrize(
-    ("text", "given"),
-    [
-        ("from enum import Enum\nclass A(Enum):\n    a = 1\n    b = 2\ndef helper(x): return A.b.value", 2),
-        ("from typing import NamedTuple\nclass A(NamedTuple):\n b: int = 2\ndef helper(x): return A().b", 2),
-        ("class A:\n    @property\n    def y(self): return K\nK = 4\ndef helper(x): return A().y", 4),
-        ("class A:\n    @staticmethod\n    def f(x): return x + 1\ndef helper(x): return A.f(x)", 4),
-        ("from __future__ import annotations\ndef helper(x: nothing): return x", 3),
-        ("def helper(x, k=1): return k\nhelper.__defaults__ = (5,)", 5),
-        ("def helper(x, *, k=1): return k\nhelper.__kwdefaults__ = {'k': 5}", 5),
-        ("def helper(x, known={}):\n    known[x] = 1\n    return len(known)", 1),
-    ],
-)
-def test_what_it_is_now_is_what_it_is_in_a_job(text: str, given: object) -> None:
-    cells = Cells(text, FIT)
+MANY = "\n".join(f"def f{number}(x):\n    return x + {number}" for number in range(3000))
+ONE = "def f(x):\n    return x + 1\n"
+SAME = [
+    # Shadowed names are those of the notebook; names of its own are none of it.
+    (9, "import numpy as np\nsum = np.prod", "def helper(x):\n    return sum([x, x])"),
+    (-3, "def max(x): return -x", "def helper(x):\n    return max(x)"),
+    (3, "import numpy as np\nx = np.zeros(2)", "def helper(x):\n    return x"),
+    # Loops, lambdas, functions that call each other, that are made by others or have other names.
+    (6, "for k in (1, 2):\n    def helper(x):\n        return x * k"),
+    (15, "for k in (1, 2):\n    def helper(x):\n        return x * k", "k = 5"),
+    (6, "for k in (1, 2):\n    def helper(x, k=k):\n        return x * k\nk = 7"),
+    (6, "K = 2\nhelper = lambda x, k=K: x * k\nK = 5"),
+    (-1, "def helper(x):\n    return x if x < 1 else odd(x - 1)", "def odd(x):\n    return helper(x - 1)"),
+    (6, "def make():\n    def f(x):\n        return x * 2\n    return f\nhelper = make()"),
+    (40, f"{ONE}old = f", "def f(x):\n    return old(x) * 10", "def helper(x):\n    return f(x)"),
+    (5, f"{ONE}z_old = f", "def f(x):\n    return 1", "def helper(x):\n    return f(x) + z_old(x)"),
+    (6, WRAPPING, "@twice\ndef helper(x):\n    return x"),
+    (3, "import functools", "@functools.lru_cache(maxsize=2)\ndef helper(x):\n    return x"),
+    (3002, MANY, "def helper(x):\n    return f2999(x)"),
+    # Classes, and what is set later.
+    (2, "from enum import Enum\nclass A(Enum):\n    a = 1\n    b = 2\ndef helper(x): return A.b.value"),
+    (2, "from typing import NamedTuple\nclass A(NamedTuple):\n b: int = 2\ndef helper(x): return A().b"),
+    (4, "class A:\n    @property\n    def y(self): return K\nK = 4\ndef helper(x): return A().y"),
+    (4, "class A:\n    @staticmethod\n    def f(x): return x + 1\ndef helper(x): return A.f(x)"),
+    (3, "from __future__ import annotations\ndef helper(x: nothing): return x"),
+    (5, "def helper(x, k=1): return k\nhelper.__defaults__ = (5,)"),
+    (5, "def helper(x, *, k=1): return k\nhelper.__kwdefaults__ = {'k': 5}"),
+    (1, "def helper(x, known={}):\n    known[x] = 1\n    return len(known)"),
+]
+
+
+@pytest.mark.parametrize("case", SAME)
+def test_what_it_is_now_is_what_it_is_in_a_job(case: tuple[int, ...]) -> None:
+    given, *texts = case
+    cells = Cells(*map(str, texts), FIT)
     assert cells.called(3) == cells.space["fit"](3) == {"y": given}
-
-
-@pytest.mark.parametrize(
-    "texts",
-    [
-        ("class A:\n    v = 1\nclass B(A): pass", "class A:\n    v = 2\ndef helper(x): return B.v"),
-        ("class A:\n    v = 1\n", "A.v = 5\ndef helper(x): return A.v"),
-        ("class A:\n    def f(self): return 1\n", "A.v = 5\ndef helper(x): return A.v"),
-        ("class A:\n    def f(self): return 1\n", "A.f = lambda self: 9\ndef helper(x): return A().f()"),
-        ("count = 0\ndef helper(x):\n    global count\n    count += 1\n    return count",),
-    ],
-)
-def test_what_was_changed_from_outside_is_refused(texts: tuple[str, ...]) -> None:
-    refused(*texts, FIT)
 
 
 def test_a_class_of_a_cell_that_failed_is_not_taken() -> None:
@@ -351,20 +320,6 @@ def test_settings_of_a_stage_are_written_and_are_in_no_key() -> None:
     assert "@_shortloop_stage(cores=2)" in alone.written().text
 
 
-@pytest.mark.parametrize(
-    ("texts", "found"),
-    [
-        (("def fit(x: int):\n    return {}",), "@ax.stage"),
-        ((WRAPPING, "@twice\n@ax.stage\ndef fit(x: int):\n    return {}"), "@ax.stage"),
-        (("@ax.stage\nasync def fit(x: int):\n    return {}",), "async"),
-        (("@ax.stage\ndef größe(x: int):\n    return {}\nfit = größe",), "ASCII letters"),
-        (("fit = ax.stage(lambda: {})",), "ASCII letters"),
-    ],
-)  # fmt: skip
-def test_what_is_no_stage_is_refused(texts: tuple[str, ...], found: str) -> None:
-    assert found in refused(*texts)
-
-
 def test_types_of_parameters() -> None:
     cells = Cells(
         "from typing import Literal\nKind = Literal['fast', 'slow']\nfast = object()",
@@ -387,15 +342,3 @@ def test_lines_are_those_of_cells() -> None:
     found = {place: text[number - 1].strip() for number, place in module.lines.items()}
     assert found["<cell 2>", 4] == "return math.sqrt(x)"
     assert found["<cell 3>", 4] == "return {'y': helper(x)}"
-
-
-def test_a_very_long_cell() -> None:
-    many = "\n".join(f"def f{number}(x):\n    return x + {number}" for number in range(3000))
-    assert Cells(many, "def helper(x):\n    return f2999(x)", FIT).called(1) == {"y": 3000}
-
-
-def test_a_function_without_a_text_is_refused() -> None:
-    cells = Cells(FIT)
-    exec("def helper(x):\n    return x", cells.space)
-    with pytest.raises(InputError, match="not available"):
-        cells.written()

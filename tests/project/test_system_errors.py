@@ -46,22 +46,10 @@ def test_what_the_machine_lacks_counts_wherever_it_is_in_a_chain(error: Exceptio
         assert hint in str(found.hint)
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "ENOSPC",
-        "EACCES",
-        "EPERM",
-        "EROFS",
-        "EAGAIN",
-        "EIO",
-        "ESTALE",
-        "ELOOP",
-        "EISDIR",
-        "ENOTDIR",
-        "ENAMETOOLONG",
-    ],
-)
+CODES = "ENOSPC EACCES EPERM EROFS EAGAIN EIO ESTALE ELOOP EISDIR ENOTDIR ENAMETOOLONG"
+
+
+@pytest.mark.parametrize("code", CODES.split())
 def test_what_a_disk_does_not_allow(code: str) -> None:
     number = getattr(errno, code)
     error = OSError(number, os.strerror(number), "/x\x1by")
@@ -73,12 +61,18 @@ def test_what_a_disk_does_not_allow(code: str) -> None:
     assert system_error(caused(error, known=False)) is None  # it was handled
 
 
-@pytest.mark.parametrize(
-    "error",
-    [ValueError("x"), OSError("x"), OSError(errno.ENOENT, "No such file"), KeyError("x"), ImportError("x")],
-)
-def test_what_may_be_a_mistake(error: Exception) -> None:
-    assert system_error(error) is None
+def test_what_may_be_a_mistake() -> None:
+    missing = OSError(errno.ENOENT, "No such file")
+    for error in (ValueError("x"), OSError("x"), missing, KeyError("x"), ImportError("x")):
+        assert system_error(error) is None
+    for last in (
+        "ValueError: MemoryError",
+        "OSError: [Errno 2] No such file: 'x'",
+        "x",
+        "",
+        "  MemoryError: x",
+    ):
+        assert system_error_in(f"Traceback (most recent call last):\n  x\n{last}") is None
 
 
 def test_an_index_that_is_held(tmp_path: Path) -> None:
@@ -125,22 +119,14 @@ def test_the_end_of_a_job_with_a_message() -> None:
         found = system_error_in(f"Status:\n{''.join(traceback.format_exception(error))}")
         assert found is not None
         assert found.message == error.message
-
-
-def test_a_full_disk_that_something_else_followed_from() -> None:
-    said = (
-        "OSError: [Errno 28] No space left on device\nTraceback (most recent call last):\n  x\nValueError: x"
-    )
-    found = system_error_in(said)
+    head = "Traceback (most recent call last):\n"
+    found = system_error_in(f"OSError: [Errno 28] No space left on device\n{head}  x\nValueError: x")
     assert found is not None
-    assert found.problem == "the disk is full"
-
-
-@pytest.mark.parametrize(
-    "last", ["ValueError: MemoryError", "OSError: [Errno 2] No such file: 'x'", "x", "", "  MemoryError: x"]
-)
-def test_the_end_of_a_job_that_may_be_a_mistake(last: str) -> None:
-    assert system_error_in(f"Traceback (most recent call last):\n  x\n{last}") is None
+    assert found.problem == "the disk is full"  # which something else followed from
+    both = 'RuntimeError: can\'t start new thread  File "a.py", line 1, in run\n'  # printed by two threads
+    found = system_error_in(f"{head}{both}")
+    assert found is not None
+    assert found.found == "RuntimeError: can't start new thread"
 
 
 def test_a_write_that_is_not_allowed_is_left_out() -> None:
@@ -157,10 +143,3 @@ def test_what_cannot_be_read() -> None:
         "  file:         /x",
         "  what to do:   ask its owner for access, or run the command as its owner",
     ]
-
-
-def test_tracebacks_of_two_threads_that_are_printed_at_once() -> None:
-    both = 'RuntimeError: can\'t start new thread  File "a.py", line 1, in run\n'
-    found = system_error_in(f"Traceback (most recent call last):\n{both}")
-    assert found is not None
-    assert found.found == "RuntimeError: can't start new thread"

@@ -24,10 +24,15 @@ def test_widths_are_those_of_a_terminal(text: str, width: int) -> None:
     assert display_width(padded(text, 12)) == display_width(padded(text, 12, right=True)) == 12
 
 
-def test_names_lose_their_middle() -> None:
+def test_names_lose_their_middle_and_later_lines_are_indented() -> None:
     assert shortened("participant-with-a-name-session-03", 20) == "participan…ession-03"
     assert shortened("short", 5) == "short"
     assert shortened("参加者一号の録音", 9) == "参加…録音"
+    assert wrapped("  · option notes: first → second", 20) == ["  · option notes:", "    first → second"]
+    assert wrapped("name  a value of words", 15, " " * 6) == ["name  a value", "      of words"]
+    assert hanging("built fit", "new", 80) == "built fit  new"  # what has no room behind a line is below
+    assert hanging("built fit", "option a: 1 → 2", 20) == "built fit\n    option a: 1 → 2"
+    assert hanging("built fit", "because " * 50, None).count("\n") == 0
 
 
 @given(WORDS, st.integers(4, 40))
@@ -44,17 +49,6 @@ def test_wrapped_lines_fit_and_keep_all(text: str, width: int) -> None:
     lines = wrapped(text, width)
     assert max(map(display_width, lines)) <= width
     assert re.sub(r"\s", "", "".join(lines)) == re.sub(r"\s", "", text)
-
-
-def test_later_lines_are_indented_further() -> None:
-    assert wrapped("  · option notes: first → second", 20) == ["  · option notes:", "    first → second"]
-    assert wrapped("name  a value of words", 15, " " * 6) == ["name  a value", "      of words"]
-
-
-def test_what_has_no_room_behind_a_line_is_below() -> None:
-    assert hanging("built fit", "new", 80) == "built fit  new"
-    assert hanging("built fit", "option a: 1 → 2", 20) == "built fit\n    option a: 1 → 2"
-    assert hanging("built fit", "because " * 50, None).count("\n") == 0
 
 
 COLUMNS = ("job", "stage", "made", "seconds", "reason")

@@ -6,13 +6,13 @@ import csv
 import io
 import math
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from page_reader import Page as Reader
 from page_reader import check_needs_nothing_else, places_linked
-from report_pages import PAGES_OF
 from toy_jobs import ToyJobs, toy_project
 
 from shortloop.base.plain import Plain
@@ -93,7 +93,8 @@ def test_the_page_needs_nothing_else_and_links_lead_somewhere(html: str) -> None
 def test_files_beside_the_page_are_linked_and_there(tmp_path: Path) -> None:
     part = section("first", 1)
     table = replace(part.tables[0], file="tables/fits.csv", words=True)
-    part = replace(part, tables=(table, *part.tables), paragraphs=("It took 5 ms.", "<b>"))
+    figures = (replace(part.figures[0], provenance=()),)
+    part = replace(part, figures=figures, tables=(table, *part.tables), paragraphs=("It took 5 ms.", "<b>"))
     html = written(replace(PAGE, sections=(part,)), tmp_path)
     page = Reader(html)
     beside = {str(link["href"]) for link in page.all("a") if not str(link["href"]).startswith(("#", ADDRESS))}
@@ -102,6 +103,7 @@ def test_files_beside_the_page_are_linked_and_there(tmp_path: Path) -> None:
     assert html.count('<td class="number">') == 2  # of the table of numbers alone
     assert "<p>It took 5\u00a0ms.</p>" in html
     assert "<p>&lt;b&gt;</p>" in html
+    assert "No jobs were recorded." in html
 
 
 @pytest.mark.parametrize(
@@ -161,34 +163,24 @@ def test_names_cannot_become_markup_or_reach_a_terminal(tmp_path: Path) -> None:
     assert "\x1b" not in html
 
 
-def test_a_figure_without_jobs_says_so(tmp_path: Path) -> None:
-    part = section("first", 1)
-    part = replace(part, figures=(replace(part.figures[0], provenance=()),))
-    assert "No jobs were recorded." in written(replace(PAGE, sections=(part,)), tmp_path)
-
-
-def test_names_for_files_and_links() -> None:
-    assert [slug("a b/c"), slug("shape"), slug("…")] == ["a-b-c", "shape", "part"]
-
-
 def test_cells_are_read_back() -> None:
     rows = [("a,b", 0.1 + 0.2, 3, None), ('say "x"', math.nan, True, "1\n2")]
     text = csv_text(["name", "value (V)", "n", "note"], rows)
     head, *found = csv.reader(io.StringIO(text))
     assert head == ["name", "value (V)", "n", "note"]
     assert found == [["a,b", "0.30000000000000004", "3", ""], ['say "x"', "", "yes", r"1\n2"]]
-
-
-def test_rows_have_the_cells_of_the_table() -> None:
     with pytest.raises(ValueError, match="1 cells in a table of 2 columns"):
         csv_text(["a", "b"], [(1,)])
+    assert [slug("a b/c"), slug("shape"), slug("…")] == ["a-b-c", "shape", "part"]
 
 
 @pytest.mark.parametrize("analysis", ["eeg", "panel"])
-def test_every_figure_of_an_analysis_is_on_its_page(tmp_path: Path, analysis: str) -> None:
-    PAGES_OF[analysis](tmp_path)
-    drawn = {f"figures/{file.name}" for file in (tmp_path / "figures").glob("*.png")}
-    page = Reader((tmp_path / "report.html").read_text(encoding="utf-8"))
+def test_every_figure_of_an_analysis_is_on_its_page(
+    report_folder: Callable[[str], Path], analysis: str
+) -> None:
+    folder = report_folder(analysis)
+    drawn = {f"figures/{file.name}" for file in (folder / "figures").glob("*.png")}
+    page = Reader((folder / "report.html").read_text(encoding="utf-8"))
     assert drawn
     assert {link["href"] for link in page.all("a")} >= drawn
     assert len(page.all("img")) == len(drawn)
@@ -198,6 +190,7 @@ BASE = Source("main-1", "fit", "a", "left", {"partition": "a", "folds": 10}, {"n
 
 
 def test_partitions_of_one_stage_share_a_row() -> None:
+    """If they have the same options and versions. The last row is that for all of the data."""
     sources = [
         replace(BASE, job=f"main-{10 * step + index}", stage=stage, partition=name, options={"folds": 10})
         for step, stage in enumerate(("make", "fit"))
@@ -207,16 +200,19 @@ def test_partitions_of_one_stage_share_a_row() -> None:
     assert [row.stage for row in rows] == ["make, left", "fit, left", "left"]
     assert rows[0].jobs == [("a", "main-0"), ("b", "main-1")]
     assert rows[0].options == [("folds", "10")]
-
-
-def test_jobs_with_other_options_or_versions_have_their_own_row() -> None:
     others = [
         replace(BASE, job="main-2", partition="b", options={"partition": "b", "folds": 10}),
         replace(BASE, job="main-3", partition="c", options={"partition": "c", "folds": 5}),
         replace(BASE, job="main-4", partition="d", versions={"numpy": "2.1"}, options={"folds": 10}),
     ]
-    rows = provenance_rows([BASE, *others])
-    assert [[job for _, job in row.jobs] for row in rows] == [["main-1", "main-2"], ["main-3"], ["main-4"]]
+    both, five, *more = provenance_rows([BASE, *others])
+    assert [[job for _, job in row.jobs] for row in (both, five, *more)] == [
+        ["main-1", "main-2"], ["main-3"], ["main-4"]
+    ]  # fmt: skip
+    group = ProvenanceRow("stage", [("", "main-9")], [], [])
+    assert last_job([both, group]) == last_job([both, group, five]) == ("", "main-9")
+    assert last_job([both, five]) == ("c", "main-3")
+    assert last_job([]) == ("", "")
 
 
 def test_a_job_and_all_that_it_was_made_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,26 +229,9 @@ def test_a_job_and_all_that_it_was_made_from(tmp_path: Path, monkeypatch: pytest
 
 
 def test_settings_are_laid_flat() -> None:
-    settings: dict[str, Plain] = {
-        "a": {"b": {"c": 1.0}, "d": None},
-        "e": True,
-        "f": [1, 2.5, "x"],
-        "g": {},
-        "h": [],
-    }
+    inner: Plain = {"b": {"c": 1.0}, "d": None}
+    settings: dict[str, Plain] = {"a": inner, "e": True, "f": [1, 2.5, "x"], "g": {}, "h": []}
     assert flat(settings) == [
         ("a.b.c", "1"), ("a.d", "none"), ("e", "yes"), ("f", "1, 2.5, x"), ("g", "none"), ("h", "none")
     ]  # fmt: skip
     assert shown(False) == "no"
-
-
-def row(*jobs: tuple[str, str]) -> ProvenanceRow:
-    return ProvenanceRow("stage", list(jobs), [], [])
-
-
-def test_it_is_the_last_that_is_for_all_of_the_data() -> None:
-    train, group = row(("a", "main-1"), ("b", "main-2")), row(("", "main-3"))
-    assert last_job([train, group]) == ("", "main-3")
-    assert last_job([train, group, row(("a", "main-4"))]) == ("", "main-3")
-    assert last_job([train, row(("a", "main-4"))]) == ("a", "main-4")
-    assert last_job([]) == ("", "")

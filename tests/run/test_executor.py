@@ -1,7 +1,8 @@
-"""A run: its jobs, and what it tells, in order, whoever listens."""
+"""A run: its jobs, what it tells, in order, whoever listens, and notes of reused jobs."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,13 +13,17 @@ from shortloop.base.errors import InputError
 from shortloop.exax.patches import preload
 from shortloop.plan.pipeline import REUSE, Built, Run
 from shortloop.plan.planner import Planner
+from shortloop.run.executor import earlier_notes
 from shortloop.run.progress import Name, Progress
 from shortloop.stages.inputs import File
 from shortloop.store.inputs import content_of, locate
 from shortloop.store.store import Store
 
 project = pytest.fixture(empty_project)
+
+
 package = pytest.fixture(own_package)
+
 
 METHOD = """\
 from shortloop.keys.code import code_of
@@ -47,22 +52,21 @@ def pipeline(run: Run) -> Built:
     return run.build("second", all=firsts, number=1)
 
 
-def test_what_happens_is_told_in_order(runs: Runs) -> None:
+def test_what_happens_is_told_in_order(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    announced: list[tuple[str, tuple[str, ...]]] = []
+    monkeypatch.setattr(preload, "announce", lambda *of: announced.append(of))
     run = runs.run(pipeline)
     first, second, last = run.jobs
     names = [("first", "A", ""), ("first", "B", ""), ("second", None, "")]
     assert runs.told.events == [(1, 3, 3), names[0], first, names[1], second, names[2], last]
     assert [job.job for job in run.jobs] == ["main-0", "main-1", "main-2"]
     assert all(job.fresh and job.reason == "new" and job.plan == "" for job in run.jobs)
-
-
-def test_the_same_is_told_of_jobs_that_are_there(runs: Runs) -> None:
-    runs.run(pipeline)
     runs.told.events.clear()
     run = runs.run(pipeline)
     assert [type(event) for event in runs.told.events] == [tuple, *[tuple, Built] * 3]
     assert not any(job.fresh or job.reason for job in run.jobs)
     assert {job.plan for job in run.jobs} == {REUSE}
+    assert announced == [("first", ()), ("first", ()), ("second", ())]  # before they are built
 
 
 def test_a_job_that_refuses_its_input_has_ended(runs: Runs) -> None:
@@ -127,10 +131,11 @@ def test_progress_is_shown(runs: Runs, capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_files_are_known_by_content_and_found_again(runs: Runs) -> None:
+    """One that cannot be read is named."""
     found: list[File] = []
 
-    def reads(run: Run) -> Built:
-        found.extend([run.file(Path("a.csv").resolve()), *run.files([])])
+    def reads(run: Run, name: str = "a.csv") -> Built:
+        found.extend([run.file(Path(name).resolve()), *run.files([])])
         return run.build("first", files=found, partition="A")
 
     runs.run(reads)
@@ -138,21 +143,44 @@ def test_files_are_known_by_content_and_found_again(runs: Runs) -> None:
     assert locate(found[0].content) == found[0].path
     ((_, options, _),) = runs.exax.asked
     assert options == {"files": [f"{found[0].content} a.csv"], "partition": "A"}
-
-
-def test_a_file_that_cannot_be_read_is_named(runs: Runs) -> None:
-    def reads(run: Run) -> Built:
-        return run.build("first", files=[run.file(Path("no.csv").resolve())])
-
     with pytest.raises(InputError, match="a file cannot be read") as caught:
-        runs.run(reads)
+        runs.run(lambda run: reads(run, "no.csv"))
     assert str(caught.value.file).endswith("no.csv")
-    assert runs.exax.asked == []
+    assert len(runs.exax.asked) == 1
 
 
-def test_jobs_are_announced_before_they_are_built(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
-    announced: list[tuple[str, tuple[str, ...]]] = []
-    monkeypatch.setattr(preload, "announce", lambda *of: announced.append(of))
-    runs.run(pipeline)
-    runs.run(pipeline)
-    assert announced == [("first", ()), ("first", ()), ("second", ())]
+class Noted(Built):
+    """A job that says how often its notes were read."""
+
+    def notes(self) -> list[str]:
+        read.append(self.job)
+        return ["it rained"] if self.job == "main-1" else []
+
+
+read: list[str] = []
+
+
+JOBS = [Noted(f"main-{number}", "toy", None, content=f"c{number}") for number in range(3)]
+
+
+SAID = ["1 note of earlier runs: shortloop show main-1"]
+
+
+@pytest.mark.parametrize("kept", ["", "{", "[]", '{"main-0 c0": "x", "main-1 c1": 1, "main-2 c2": 0}'])
+def test_notes_are_counted_once(project: Path, kept: str) -> None:
+    file = project / "workdirs/.cache/notes/counts.json"
+    file.parent.mkdir(parents=True)
+    file.write_text(kept, encoding="utf-8")
+    read.clear()
+    assert earlier_notes(JOBS) == SAID
+    assert read == ["main-0", "main-1", "main-2"]
+    assert earlier_notes(JOBS) == SAID
+    assert earlier_notes(JOBS[:2]) == SAID
+    assert len(read) == 3
+
+
+def test_a_job_that_came_out_different_is_counted_again(project: Path) -> None:
+    earlier_notes(JOBS)
+    read.clear()
+    assert earlier_notes([JOBS[0], replace(JOBS[1], content="other")]) == SAID
+    assert "main-1" in read

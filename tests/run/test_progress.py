@@ -1,4 +1,4 @@
-"""How far a run is: a bar with the time left on a terminal, plain lines elsewhere."""
+"""How far a run is: a bar or plain lines, and the time left."""
 
 from __future__ import annotations
 
@@ -11,26 +11,24 @@ from jobs_project import fresh_python
 from on_a_terminal import on_a_terminal
 from rich.table import Table
 
-from shortloop.plan.pipeline import BUILD, Built
+from shortloop.exax.cost import JobProgress
+from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built
 from shortloop.run import progress as room
-from shortloop.run.progress import Progress
+from shortloop.run.progress import Estimate, Name, Progress
 
 TRAIN = Built("", "train", "S01", plan=BUILD)
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0.4, ""),
-        (1.4, "1.4 s left"),
-        (99, "99 s left"),
-        (100, "2 min left"),
-        (3600, "60 min left"),
-        (9000, "2.5 h left"),
-    ],
-)
-def test_the_time_left_in_words(seconds: float, text: str) -> None:
-    assert Progress([TRAIN], {"train": seconds}).time_left() == text
+def test_the_time_left_in_words() -> None:
+    """And no minute has a sixtieth second."""
+    words = {0.4: "", 1.4: "1.4 s", 99: "99 s", 100: "2 min", 3600: "60 min", 9000: "2.5 h"}
+    for seconds, text in words.items():
+        assert Progress([TRAIN], {"train": seconds}).time_left() == f"{text} left" * bool(text)
+    with Progress([TRAIN], {}) as progress:
+        progress._started -= 59.7
+        line = progress._line()
+    assert isinstance(line, Table)
+    assert [*line.columns[4].cells] == ["0:00:59"]
 
 
 def test_off_a_terminal_built_jobs_are_plain_lines(
@@ -39,43 +37,25 @@ def test_off_a_terminal_built_jobs_are_plain_lines(
     monkeypatch.setattr(room, "_TERMINAL", None)
     long = ("because [a] " * 50).strip()
     made = Built("main-7", "train", "S01", fresh=True, seconds=61.25)
-    with Progress([TRAIN] * 3, {}) as progress:
-        for built in (made, replace(made, fresh=False), replace(made, reason=long)):
-            progress.started(("train", built.partition, ""))
-            progress.ended(built)
-    assert capsys.readouterr().out.splitlines() == [
-        "[1/3] built train               S01          main-7       61.2 s",
-        f"[3/3] built train               S01          main-7       61.2 s  {long}",
-    ]
-
-
-def test_no_minute_has_a_sixtieth_second() -> None:
-    with Progress([TRAIN], {}) as progress:
-        progress._started -= 59.7
-        line = progress._line()
-    assert isinstance(line, Table)
-    assert [*line.columns[4].cells] == ["0:00:59"]
-
-
-def test_lines_say_which_of_several_it_is(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(room, "_TERMINAL", None)
-    made = Built("main-7", "panel_fit", "003", fresh=True, seconds=1.25, variant="robust invest")
-    with Progress([made] * 2, {}) as progress:
-        for built in (made, replace(made, reason="new")):
+    several = Built("main-8", "panel_fit", "003", fresh=True, seconds=1.25, variant="robust invest")
+    jobs = (
+        made,
+        replace(made, fresh=False),
+        replace(made, reason=long),
+        several,
+        replace(several, reason="new"),
+    )
+    with Progress([TRAIN] * 3 + [several] * 2, {}) as progress:
+        for built in jobs:
             progress.started((built.stage, built.partition, built.variant))
-            assert progress._what() == "panel_fit 003 robust invest"
+            assert progress._what() == f"{built.stage} {built.partition} {built.variant}".rstrip()
             progress.ended(built)
     assert capsys.readouterr().out.splitlines() == [
-        "[1/2] built panel_fit           003          main-7        1.2 s  robust invest",
-        "[2/2] built panel_fit           003          main-7        1.2 s  robust invest: new",
+        "[1/5] built train               S01          main-7       61.2 s",
+        f"[3/5] built train               S01          main-7       61.2 s  {long}",
+        "[4/5] built panel_fit           003          main-8        1.2 s  robust invest",
+        "[5/5] built panel_fit           003          main-8        1.2 s  robust invest: new",
     ]
-
-
-def test_a_pipe_is_no_terminal(tmp_path: Path) -> None:
-    code = "from shortloop.run.progress import terminal_width; print(terminal_width())"
-    assert fresh_python(code, tmp_path) == "None\n"
 
 
 RUN = """
@@ -101,7 +81,7 @@ print("the end")
 """
 
 
-@pytest.mark.parametrize("columns", [60, 80, 120])
+@pytest.mark.parametrize("columns", [60, 80])
 def test_on_a_terminal_a_bar_comes_and_goes(columns: int) -> None:
     said = on_a_terminal(RUN, columns)
     assert f"width {columns}" in said
@@ -134,8 +114,10 @@ print("rich" in sys.modules)
 """
 
 
-def test_a_run_that_builds_nothing_draws_nothing() -> None:
+def test_a_run_that_builds_nothing_draws_nothing(tmp_path: Path) -> None:
     assert on_a_terminal(NOTHING, 80) == "False\r\n"
+    code = "from shortloop.run.progress import terminal_width; print(terminal_width())"
+    assert fresh_python(code, tmp_path) == "None\n"  # a pipe is no terminal
 
 
 WIDER = """
@@ -166,9 +148,156 @@ def test_reading_is_worth_a_word_after_a_while(capsys: pytest.CaptureFixture[str
         "reading 36 files, 8.0 of 9.0 GB, 3.0 s left",
     ]
     assert capsys.readouterr().out.splitlines() == lines * 2
-
-
-def test_reading_megabytes(capsys: pytest.CaptureFixture[str]) -> None:
     Progress([], {}).reading(2, 100_000_000, 300_000_000, 2.0)
     Progress([], {}).reading(2, 0, 300_000_000, 60.0)  # a disk that has not answered yet
     assert capsys.readouterr().out == "reading 2 files, 100.0 of 300.0 MB, 4.0 s left\n"
+
+
+HISTORY = {"features": 4.0, "train": 100.0, "group": 30.0}
+
+
+class Run:
+    """A run, and the clock on its wall."""
+
+    def __init__(self, *jobs: Built, history: dict[str, float] | None = None) -> None:
+        self.now = 0.0
+        self.jobs = list(jobs)
+        self.fraction: float | None = None
+        self.estimate = Estimate(
+            jobs, HISTORY if history is None else history, lambda folder: self.progress(), lambda: self.now
+        )
+
+    def begin(self) -> Name:
+        job = self.jobs.pop(0)
+        name = (job.stage, job.partition, "")
+        self.estimate.begin(name, lambda: Path(job.stage))
+        return name
+
+    def job(self, seconds: float, built: bool = True) -> None:
+        name = self.begin()
+        self.now += seconds
+        self.estimate.end(name, built)
+
+    def progress(self) -> JobProgress | None:
+        return None if self.fraction is None else JobProgress(self.fraction, 0, 0)
+
+    def left(self, fraction: float | None = None) -> float:
+        self.fraction = fraction
+        seconds, all_known = self.estimate.left()
+        assert all_known
+        return seconds
+
+    def share(self, fraction: float | None = None) -> float | None:
+        self.fraction = fraction
+        return self.estimate.of_running()
+
+
+def planned(stage: str, plan: str = BUILD, partition: str | None = None, seconds: float = 0.0) -> Built:
+    return Built("", stage, partition, plan=plan, seconds=seconds)
+
+
+def test_before_the_first_job_all_take_what_they_took_before() -> None:
+    """What is there takes no time; a job takes what the one in its place took."""
+    assert Run(*[planned("features")] * 2, *[planned("train")] * 3, planned("group")).left() == 338
+    run = Run(planned("features", REUSE), planned("train", REUSE), planned("train"))
+    assert run.left() == 100
+    run.job(0.001, built=False)
+    assert run.left() == 100
+    assert Run(planned("train", seconds=7), planned("train", seconds=500), planned("train")).left() == 607
+
+
+def test_what_may_be_there_counts_half_until_this_run_tells_more() -> None:
+    run = Run(*[planned("train", PERHAPS)] * 5)
+    assert run.left() == 250
+    for seconds, built, left in (
+        (0.001, False, 4 * 100 / 3),
+        (0.001, False, 75),
+        (100, True, 2 * 100 * 2 / 5),
+    ):
+        run.job(seconds, built)
+        assert run.left() == pytest.approx(left)
+
+
+def test_this_run_may_be_slower_than_history() -> None:
+    run = Run(*[planned("train", seconds=seconds) for seconds in (10.0, 40.0, 100.0)], planned("group"))
+    run.job(20)
+    assert run.left() == 2 * 40 + 2 * 100 + 30
+    run.job(30)
+    assert run.left() == 100 + 30
+
+
+def test_a_stage_without_history_goes_on_as_it_went() -> None:
+    """Stages of which nothing is known are said to be missing; units are enough without history."""
+    run = Run(*[planned("train")] * 3, planned("report"), history={})
+    assert run.estimate.left() == (0, False)
+    for seconds, left in ((6, (12, False)), (2, (4, False)), (4, (0, False)), (1, (0, True))):
+        run.job(seconds)
+        assert run.estimate.left() == left
+    run = Run(planned("train"), history={})
+    run.begin()
+    run.now = 10
+    run.fraction = 0.0
+    assert run.estimate.left() == (0, False)
+    assert run.share(0.0) is None
+    assert run.left(0.25) == 30
+    assert run.share(0.25) == pytest.approx(0.25)
+
+
+def test_the_job_that_runs_counts_with_what_is_left_of_it() -> None:
+    run = Run(planned("train"), planned("group"))
+    run.begin()
+    assert run.left() == 130
+    run.now = 40
+    assert run.left() == 60 + 30
+    assert run.estimate.of_running() == pytest.approx(0.4)
+    run.now = 1000  # longer than ever: no one knows
+    assert run.left() == 30
+    assert run.estimate.of_running() == 0.95
+
+
+def test_units_tell_more_than_history() -> None:
+    run = Run(planned("train"), planned("group"))
+    run.begin()
+    run.now = 200
+    assert run.left(0.5) == 200 + 30
+    assert run.share(0.5) == pytest.approx(0.5)
+    assert run.left(0.1) == pytest.approx(1800 / 2 + 30)  # the first units are not trusted yet
+    assert run.left(1.0) == 30
+    assert run.share(1.0) == 0.99
+    assert run.left(0.0) == 30  # none is done: history, and that is over
+
+
+def test_a_pipeline_may_do_what_it_did_not_plan() -> None:
+    run = Run(planned("features", partition="A"), planned("features", partition="B"), planned("train"))
+    run.estimate.begin(("features", "B", ""))  # another order
+    run.now = 8
+    run.estimate.end(("features", "B", ""), True)
+    assert (run.estimate.done, run.estimate.total) == (1, 3)
+    assert run.left() == 8 + 100
+    run.estimate.begin(("surprise", None, ""))
+    assert run.estimate.total == 4
+    run.estimate.end(("surprise", None, ""), True)
+    assert (run.estimate.done, run.estimate.total) == (2, 4)
+
+
+def test_jobs_side_by_side_take_as_long_as_they_have_so_far() -> None:
+    run = Run(*[planned("train")] * 6)
+    first, second = run.begin(), ("train", "other", "")
+    run.estimate.begin(second)
+    run.now = 50
+    assert run.left() == (50 + 50 + 5 * 100) / 2
+    run.now = 100
+    run.estimate.end(first, True)
+    run.estimate.end(second, True)
+    assert run.left() == 5 * 100 / 2
+    run.now = 500  # nothing ran meanwhile
+    assert run.left() == 5 * 100 / 2
+    run.begin()
+    assert run.left() == 5 * 100 / 2
+    assert run.share() == 0
+    run = Run(planned("train"), planned("features"))
+    for _ in range(2):
+        run.begin()
+    assert run.left() == 104  # for the longest of them
+    run.now = 2
+    assert run.left() == 98

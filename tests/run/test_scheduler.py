@@ -53,14 +53,10 @@ def progress(folder: Path, text: str) -> Path:
     return folder
 
 
-def test_jobs_without_units_fill_the_cores() -> None:
-    machine = Machine(3)
-    for running in range(3):
-        assert machine.has_room(ALONE, [job(ALONE)] * running)
-    assert not machine.has_room(ALONE, [job(ALONE)] * 3)
-
-
 def test_a_job_with_units_starts_where_another_leaves_cores_idle(tmp_path: Path) -> None:
+    """Jobs without units fill the cores."""
+    machine = Machine(3)
+    assert [machine.has_room(ALONE, [job(ALONE)] * running) for running in range(4)] == [True] * 3 + [False]
     machine = Machine(4)
     first = job(UNITS, tmp_path)
     assert machine.has_room(UNITS, [first])  # it opens its stage on one core
@@ -200,30 +196,23 @@ def test_jobs_start_while_other_files_are_read(runs: Runs, monkeypatch: pytest.M
     assert len(runs.exax.asked) == 4
 
 
-def test_what_a_pipeline_does_not_ask_for_is_kept(runs: Runs) -> None:
-    """It goes another way than it was planned, as nobody could know."""
+def test_the_same_in_two_places_is_built_once(runs: Runs) -> None:
+    """And what a pipeline does not ask for, other than was planned, is kept."""
     is_run = []
 
     def pipeline(run: Run) -> Built:
-        run.build("first", partition="A")
-        if isinstance(run, Executor):
-            is_run.append(True)
-            return run.build("second", partition="other")
-        return run.build("first", partition="B")
-
-    made = runs.go(pipeline)
-    assert is_run
-    assert [job.partition for job in made.jobs] == ["A", "other"]
-
-
-def test_the_same_in_two_places_is_built_once(runs: Runs) -> None:
-    def pipeline(run: Run) -> Built:
         first = run.build("first", partition="A")
         twice = [run.build("second", partition="B", first=first) for _ in range(2)]
-        return run.build("long", all=twice)
+        if isinstance(run, Executor):
+            is_run.append(True)
+            return run.build("long", partition="other", all=twice)
+        return run.build("long", partition="planned", all=twice)
 
     made = runs.go(pipeline, cores=2)
-    assert len(runs.exax.asked) == 3
+    assert is_run
+    assert {"first A", "second B", "long other"} <= {*runs.order}
+    assert runs.order.count("second B") == 1
+    assert [job.partition for job in made.jobs] == ["A", "B", "B", "other"]
     assert made.jobs[1].job == made.jobs[2].job
 
 

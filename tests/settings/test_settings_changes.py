@@ -47,15 +47,11 @@ VALUES = st.recursive(
 TABLES = st.dictionaries(KEYS, VALUES, max_size=5)
 
 
-@given(TABLES)
-def test_what_is_written_is_read_back(content: dict[str, Any]) -> None:
+@given(TABLES, VALUES)
+def test_what_is_written_is_read_back(content: dict[str, Any], value: object) -> None:
     found = tomllib.loads(toml_text(content))
     assert found == content
     assert repr(found) == repr(tomllib.loads(toml_text(found)))  # 1, 1.0 and true are equal, and not the same
-
-
-@given(VALUES)
-def test_a_value_is_what_toml_says(value: object) -> None:
     assert value_of(toml_value(value)) == value
     assert type(value_of(toml_value(value))) is type(value)
 
@@ -75,26 +71,19 @@ def test_values_as_users_write_them(text: str, value: object) -> None:
     assert type(value_of(text)) is type(value)
 
 
-@pytest.mark.parametrize("text", ["", " ", "a ", '"', "[1, 2", "{a", "1, 2", "C(a", "1\nb = 2", "5]\nw = [3"])
-def test_what_is_no_value_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="that is no value"):
-        value_of(text)
-
-
-@given(st.lists(KEYS, min_size=1, max_size=4))
-def test_the_keys_of_a_field(keys: list[str]) -> None:
-    assert field_keys(".".join(map(toml_key, keys))) == tuple(keys)
-
-
-@pytest.mark.parametrize("field", ["", ".", "a.", "a b", "a = 1\nb", "a = 1", "[a]", "a#", "{}"])
-def test_what_is_no_field_is_refused(field: str) -> None:
-    with pytest.raises(InputError, match="that is no name of a field"):
-        field_keys(field)
+def test_what_is_no_field_or_no_value_is_refused() -> None:
+    for field in ("", ".", "a.", "a b", "a = 1\nb", "a = 1", "[a]", "a#", "{}"):
+        with pytest.raises(InputError, match="that is no name of a field"):
+            field_keys(field)
+    for text in ("", " ", "a ", '"', "[1, 2", "{a", "1, 2", "C(a", "1\nb = 2", "5]\nw = [3"):
+        with pytest.raises(InputError, match="that is no value"):
+            value_of(text)
 
 
 @given(TABLES, st.lists(KEYS, min_size=1, max_size=3), SCALARS)
 def test_one_field_changes_and_nothing_else(content: dict[str, Any], keys: list[str], value: object) -> None:
     before = copy.deepcopy(content)
+    assert field_keys(".".join(map(toml_key, keys))) == tuple(keys)
     changes = Changes("x", ((".".join(map(toml_key, keys)), toml_value(value)),))
     wanted = copy.deepcopy(content)
     if isinstance(wanted.get("name"), str):
@@ -109,11 +98,6 @@ def test_one_field_changes_and_nothing_else(content: dict[str, Any], keys: list[
         table[keys[-1]] = value
         assert changes.applied(content) == wanted
     assert content == before
-
-
-def test_a_table_is_set_before_what_is_in_it() -> None:
-    fields = (("model.alpha", "2"), ("model", '{name = "ridge", alpha = 1}'))
-    assert Changes("x", fields).applied({"model": {"name": "lda"}})["model"] == {"name": "ridge", "alpha": 2}
 
 
 def test_a_run_is_told_by_its_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,6 +116,8 @@ def test_a_run_is_told_by_its_environment(monkeypatch: pytest.MonkeyPatch) -> No
         "words": "lda",
     }
     assert changed_text("no = toml = ") == "no = toml = "
+    fields = (("model.alpha", "2"), ("model", '{name = "ridge", alpha = 1}'))  # a table before what is in it
+    assert Changes("x", fields).applied({"model": {"name": "lda"}})["model"] == {"name": "ridge", "alpha": 2}
 
 
 def test_a_settings_file_is_read_with_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

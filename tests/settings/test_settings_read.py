@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from pydantic import Field
@@ -26,11 +26,7 @@ def test_what_is_written_is_what_is_read(tmp_path: Path) -> None:
     assert (recipe.name, recipe.servings, recipe.range, recipe.oven) == ("soup", 4, (2, 6), Gas())
     assert recipe.steps[0].minutes is None
     assert list(recipe.parts) == ["a"]
-    assert read(tmp_path / "r.toml", 'name = "soup"').oven == Electric()
-
-
-def test_a_byte_order_mark_is_no_part_of_it(tmp_path: Path) -> None:
-    assert read(tmp_path / "r.toml", '\ufeffname = "soup"').name == "soup"
+    assert read(tmp_path / "r.toml", '\ufeffname = "soup"').oven == Electric()  # a mark of the byte order
 
 
 @pytest.mark.parametrize(
@@ -41,27 +37,20 @@ def test_a_byte_order_mark_is_no_part_of_it(tmp_path: Path) -> None:
         (f"servings = {'9' * 5000}".encode(), "the recipe file holds a number too large"),
         (f"servings = {'[' * 5000}".encode(), "the recipe file holds a number too large"),
         (None, "the recipe file cannot be read"),
+        ("a pipe", "the recipe file is not a regular file"),  # which is not waited for
     ],
 )
-def test_what_is_none(tmp_path: Path, content: bytes | None, problem: str) -> None:
+def test_what_is_none(tmp_path: Path, content: bytes | str | None, problem: str) -> None:
     file = tmp_path / "r.toml"
-    if content is not None:
+    if isinstance(content, bytes):
         file.write_bytes(content)
+    elif content:
+        os.mkfifo(file)
     with pytest.raises(InputError) as caught:
         read_settings(file, Recipe, noun="recipe", variable="RECIPE")
     assert caught.value.problem.startswith(problem)
     assert caught.value.file == str(file)
-    assert caught.value.hint
-    if content is None:
-        assert (
-            caught.value.hint == "give an existing file: --settings FILE, or RECIPE=FILE in the environment"
-        )
-
-
-def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "r.toml")
-    with pytest.raises(InputError, match="is not a regular file"):
-        read_settings(tmp_path / "r.toml", Recipe, noun="recipe", variable="RECIPE")
+    assert ("RECIPE=FILE" if content is None else "") in str(caught.value.hint)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +111,6 @@ def mistake(folder: Path, text: str) -> InputError:
 
 WRONG = [
     # what is written, at what key it is told, what is shown as found, what was expected
-    ("servings = 0", "servings", "0", "greater than or equal to 1"),
     ("servings = '4'", "servings", "'4'", "integer"),
     ("range = [1]", "range", "[1]", "2 values"),
     ("range = [1, 'x']", "range.1", "'x'", "integer"),
@@ -130,15 +118,25 @@ WRONG = [
     ("oven.kind = 'gas'\noven.flame = 0", "oven.flame", "0", "greater than or equal to 1"),
     ("oven.kind = 'electric'\noven.watts = 'x'", "oven.watts", "'x'", "number or 'auto'"),
     ("oven.kind = 'steam'", "oven.kind", "'steam'", "'gas', 'electric'"),
-    ("[[steps]]\nminutes = 0", "steps.0.minutes", "0", "greater than 0"),
     ("[[steps]]\n[[steps]]\nstove.kind = 'gas'\nstove.flame = 'x'", "steps.1.stove.flame", "'x'", "integer"),
     ("[[steps]]\nstove.kind = 'steam'", "steps.0.stove.kind", "'steam'", "'gas', 'electric'"),
-    ("[parts.sauce]\nminutes = 'x'", "parts.sauce.minutes", "'x'", "number"),
     # A name of the user's that is also a tag, or a key.
     ("[parts.gas]\nstove.kind = 'gas'\nstove.flame = 'x'", "parts.gas.stove.flame", "'x'", "integer"),
     ("[parts.minutes]\nminutes = 'x'", "parts.minutes.minutes", "'x'", "number"),
-    ("parts = 3", "parts", "3", "table"),
 ]
+
+
+def test_other_mistakes_are_counted_and_ways_to_be_right_are_not(tmp_path: Path) -> None:
+    """Those of the record's own checks name the field."""
+    error = mistake(tmp_path, NAME + "servings = 0\nx = 1\n[[steps]]\nminutes = 'x'")
+    assert error.problem.endswith("(and 2 more)")
+    assert isinstance(error, WrongSettings)
+    assert [each.field for each in error.every] == ["servings", "steps.0.minutes", "x"]
+    error = mistake(tmp_path, NAME + "oven.kind = 'electric'\noven.watts = 'x'")
+    assert "more" not in error.problem
+    error = mistake(tmp_path, 'name = "nothing"')
+    assert (error.field, error.found, error.expected) == ("name", "there is no such dish", None)
+    assert mistake(tmp_path, "").field == "name"
 
 
 @pytest.mark.parametrize(("text", "field", "found", "expected"), WRONG)
@@ -149,50 +147,33 @@ def test_wrong_value(tmp_path: Path, text: str, field: str, found: str, expected
     assert expected in str(error.expected)
 
 
-UNKNOWN = [
-    ("serving = 4", "serving", "did you mean 'servings'?", "name, oven, parts, range, servings, steps"),
-    ("oven.kind = 'gas'\noven.watts = 4", "oven.watts", "remove the key", "flame, kind"),
-    ("[[steps]]\nminute = 4", "steps.0.minute", "did you mean 'minutes'?", "minutes, stove"),
-    ("[parts.sauce]\nflame = 4", "parts.sauce.flame", "remove the key", "minutes, stove"),
-    ("[parts.gas]\nstove.kind = 'electric'\nstove.watt = 4", "parts.gas.stove.watt", None, "kind, watts"),
-]
-
-
-@pytest.mark.parametrize(("text", "field", "hint", "known"), UNKNOWN)
-def test_unknown_key(tmp_path: Path, text: str, field: str, hint: str | None, known: str) -> None:
-    error = mistake(tmp_path, NAME + text)
-    assert error.problem == "the recipe file has an unknown key"
-    assert (error.field, error.found, error.expected) == (field, field.split(".")[-1], known)
-    assert hint in (None, error.hint)
-
-
 @pytest.mark.parametrize(
-    ("text", "field"),
+    ("text", "problem", "field", "hint", "known"),
     [
-        ("", "name"),
-        (NAME + "oven.flame = 3", "oven.kind"),
-        (NAME + "[[steps]]\n[steps.stove]", "steps.0.stove.kind"),
-        (NAME + "[parts.gas.stove]", "parts.gas.stove.kind"),
+        ("serving = 4", "unknown", "serving", "'servings'?", "name, oven, parts, range, servings, steps"),
+        ("oven.kind = 'gas'\noven.watts = 4", "unknown", "oven.watts", "remove the key", "flame, kind"),
+        ("[[steps]]\nminute = 4", "unknown", "steps.0.minute", "did you mean 'minutes'?", "minutes, stove"),
+        ("[parts.sauce]\nflame = 4", "unknown", "parts.sauce.flame", "remove the key", "minutes, stove"),
+        (
+            "[parts.gas]\nstove = {kind = 'electric', watt = 4}",
+            "unknown",
+            "parts.gas.stove.watt",
+            "",
+            "kind, watts",
+        ),
+        ("oven.flame = 3", "missing", "oven.kind", "add 'kind'", None),
+        ("[[steps]]\n[steps.stove]", "missing", "steps.0.stove.kind", "add 'kind'", None),
+        ("[parts.gas.stove]", "missing", "parts.gas.stove.kind", "add 'kind'", None),
     ],
 )
-def test_missing_key(tmp_path: Path, text: str, field: str) -> None:
-    error = mistake(tmp_path, text)
-    assert error.problem == "the recipe file is missing a key"
-    assert (error.field, error.hint) == (field, f"add '{field.split('.')[-1]}'")
-
-
-def test_the_records_own_checks_name_the_field(tmp_path: Path) -> None:
-    error = mistake(tmp_path, 'name = "nothing"')
-    assert (error.field, error.found, error.expected) == ("name", "there is no such dish", None)
-
-
-def test_other_mistakes_are_counted_and_ways_to_be_right_are_not(tmp_path: Path) -> None:
-    error = mistake(tmp_path, NAME + "servings = 0\nx = 1\n[[steps]]\nminutes = 'x'")
-    assert error.problem.endswith("(and 2 more)")
-    assert isinstance(error, WrongSettings)
-    assert [each.field for each in error.every] == ["servings", "steps.0.minutes", "x"]
-    error = mistake(tmp_path, NAME + "oven.kind = 'electric'\noven.watts = 'x'")
-    assert "more" not in error.problem
+def test_unknown_or_missing_key(
+    tmp_path: Path, text: str, problem: str, field: str, hint: str, known: str | None
+) -> None:
+    error = mistake(tmp_path, NAME + text)
+    assert problem in error.problem
+    assert (error.field, error.expected) == (field, known)
+    assert hint in str(error.hint)
+    assert error.found == (field.split(".")[-1] if known else None)
 
 
 class Kind(Enum):
@@ -213,30 +194,22 @@ class Inner(Settings):
 class Whole(Settings):
     tags: list[str] = Field(default_factory=list)
     names: set[str] = Field(default_factory=set)
-    numbers: frozenset[int] = frozenset()
     where: Path = Path()
     kind: Kind = Kind.A
-    kinds: list[Kind] = Field(default_factory=list)
     conf: Conf = Conf(1)
     confs: list[Conf] = Field(default_factory=list)
     inner: Inner = Inner()
-    inners: list[Inner] = Field(default_factory=list)
-    word: Literal["a", "b"] = "a"
     day: dt.date = dt.date(2020, 1, 1)
     at: dt.datetime | None = None
-    clock: dt.time | None = None
     price: Decimal = Decimal(1)
     pair: tuple[int, float] = (1, 2.0)
-    lists: dict[str, list[float]] = Field(default_factory=dict)
     by_kind: dict[Kind, int] = Field(default_factory=dict)
-    by_number: dict[int, str] = Field(default_factory=dict)
     any: Any = None
     day_or_text: dt.date | str = ""
     x: float = 0
     n: int = 0
     yes: bool = False
     text: str = ""
-    number_or_text: int | str = 0
 
 
 def read_whole(folder: Path, text: str) -> Whole:
@@ -249,28 +222,19 @@ UTC = dt.UTC
 TAKEN = [
     ('tags = ["b", "a"]', "tags", ["b", "a"]),
     ('names = ["b", "a", "b"]', "names", {"a", "b"}),
-    ("numbers = [2, 1]", "numbers", frozenset({1, 2})),
     ('where = "a/b"', "where", Path("a/b")),
     ('kind = "b"', "kind", Kind.B),
-    ('kinds = ["a", "b"]', "kinds", [Kind.A, Kind.B]),
     ("conf = {x = 2}", "conf", Conf(2, 1.0)),
     ("[[confs]]\nx = 1\n[[confs]]\nx = 2\ny = 3", "confs", [Conf(1), Conf(2, 3.0)]),
     ("[inner]\nx = 2", "inner", Inner(x=2)),
-    ("[[inners]]\nx = 2", "inners", [Inner(x=2)]),
-    ('word = "b"', "word", "b"),
     ("day = 2024-02-29", "day", dt.date(2024, 2, 29)),
     ('day = "2024-02-29"', "day", dt.date(2024, 2, 29)),
     ("at = 2024-02-29T10:00:00Z", "at", dt.datetime(2024, 2, 29, 10, tzinfo=UTC)),
-    ("clock = 07:32:00", "clock", dt.time(7, 32)),
     ('price = "1.10"', "price", Decimal("1.10")),
     ("pair = [1, 2]", "pair", (1, 2.0)),
-    ("lists = {b = [1], a = []}", "lists", {"b": [1.0], "a": []}),
     ("by_kind = {b = 1}", "by_kind", {Kind.B: 1}),
-    ('by_number = {2 = "b"}', "by_number", {2: "b"}),
     ("any = 2024-02-29", "any", dt.date(2024, 2, 29)),
     ("day_or_text = 2024-02-29", "day_or_text", dt.date(2024, 2, 29)),
-    ('number_or_text = "5"', "number_or_text", "5"),
-    ("n = 99999999999999999999", "n", 99999999999999999999),
     ('x = 1\nday = 2024-02-29\nkind = "b"\nwhere = "w"', "where", Path("w")),
 ]
 
@@ -286,18 +250,14 @@ def test_all_that_pydantic_takes(tmp_path: Path, text: str, field: str, value: o
     ("text", "field", "said"),
     [
         ('tags = "a"', "tags", "a list in brackets"),
-        ('names = "a"', "names", "a list in brackets"),
         ("tags = [1]", "tags.0", "valid string"),
         ('kind = "c"', "kind", "'a' or 'b'"),
         ("conf = {x = 1, z = 2}", "conf.z", "unknown key"),
         ("conf = {y = 2}", "conf.x", "missing a key"),
         ("[inner]\nz = 2", "inner.z", "unknown key"),
         ('x = "1"', "x", "valid number"),
-        ("x = true", "x", "valid number"),
-        ("n = 1.0", "n", "valid integer"),
         ("n = true", "n", "valid integer"),
         ("yes = 1", "yes", "valid boolean"),
-        ("text = 1", "text", "valid string"),
         ("text = 2024-02-29", "text", "valid string"),
         ('day = 2024-02-29\nx = "1"', "x", "valid number"),
         ("x = nan", "x", "finite"),

@@ -45,16 +45,13 @@ def test_the_table_has_a_row_for_each_combination() -> None:
     assert [row["settings"] for row in rows] == ["s-0", "s-1", "s-2", "s-3"]
     names = list(rows[0])
     assert names.index("up") < names.index("flat")
+    values = (None, 3.0, 0.123456, -2.0, 1e300, float("inf"), 0.0)
+    assert [*map(shown_number, values)] == ["–", "3", "0.1235", "-2", "1e+300", "inf", "0"]
 
 
 def drawn(panel: Axes) -> list[np.ndarray]:
     """Points of each series."""
     return [np.asarray(line.get_xydata()) for line in panel.lines if line.get_marker() != "None"]
-
-
-def test_numbers_in_tables() -> None:
-    values = (None, 3.0, 0.123456, -2.0, 1e300, float("inf"), 0.0)
-    assert [*map(shown_number, values)] == ["–", "3", "0.1235", "-2", "1e+300", "inf", "0"]
 
 
 @pytest.mark.parametrize(
@@ -99,9 +96,10 @@ def test_points_lie_where_the_numbers_of_the_axis_are() -> None:
     assert sorted(panel.get_xticks()) == [2, 10, 20]
     assert panel.get_xlabel() == "folds"
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["kind=a", "kind=b"]
-    first, second = drawn(panel)
-    assert first.round().tolist() == [[2, 1], [10, 2], [20, 0]]
-    assert second.round().tolist() == [[2, 4], [10, 5], [20, 3]]
+    assert [points.round().tolist() for points in drawn(panel)] == [
+        [[2, 1], [10, 2], [20, 0]],
+        [[2, 4], [10, 5], [20, 3]],
+    ]
 
 
 def test_what_is_not_drawn_is_said() -> None:
@@ -159,35 +157,30 @@ def test_every_number_is_a_finding(summary: dict[str, Any]) -> None:
 
 
 def test_what_leaves_are_called() -> None:
-    summary: dict[str, Any] = {
-        "facts": {
-            "slope": 2,
-            "fits": [{"name": "a", "r2": 0.5}, {"name": "b", "r2": 0.7}],
-            "pair": [1, 2.5],
-            "same": [{"name": "x", "n": 1}, {"name": "x", "n": 2}],
-            "curve": list(range(21)),
-            "fine": True,
-            "words": "12",
-        }
+    """What the run did is no finding; an analysis that knows a summary says itself what it found."""
+    facts: dict[str, Any] = {
+        "slope": 2,
+        "fits": [{"name": "a", "r2": 0.5}, {"name": "b", "r2": 0.7}],
+        "pair": [1, 2.5],
+        "same": [{"name": "x", "n": 1}, {"name": "x", "n": 2}],
+        "curve": list(range(21)),
+        "fine": True,
+        "words": "12",
     }
-    assert {name: each.value for name, each in leaves(summary).items()} == {
-        "facts.slope": 2,
-        "facts.fits.a.r2": 0.5,
-        "facts.fits.b.r2": 0.7,
-        "facts.pair.1": 1,
-        "facts.pair.2": 2.5,
-        "facts.same.1.n": 1,
-        "facts.same.2.n": 2,
+    found = {
+        "slope": 2,
+        "fits.a.r2": 0.5,
+        "fits.b.r2": 0.7,
+        "pair.1": 1,
+        "pair.2": 2.5,
+        "same.1.n": 1,
+        "same.2.n": 2,
     }
+    expected = {f"facts.{name}": value for name, value in found.items()}
+    assert {name: each.value for name, each in leaves({"facts": facts}).items()} == expected
+    run: dict[str, Any] = {"pipeline": "x", "seconds": 3.2, "jobs": [{"seconds": 1}], "facts": facts}
+    assert {name: each.value for name, each in findings_of(run, []).items()} == expected
 
-
-def test_what_the_run_did_is_no_finding() -> None:
-    summary: dict[str, Any] = {"pipeline": "x", "seconds": 3.2, "built": 2, "jobs": [{"seconds": 1}]}
-    summary["facts"] = {"n": 3}
-    assert {name: each.value for name, each in findings_of(summary, []).items()} == {"facts.n": 3}
-
-
-def test_the_analysis_that_knows_a_summary_says_what_it_found() -> None:
     def other(summary: object) -> None:
         return None
 

@@ -100,14 +100,7 @@ def test_values_are_told_apart_at_commas() -> None:
     assert tomllib.loads(f"{axis.fields[0]} = 0") == {"models": {"a=b": {"x": 0}}}
 
 
-def test_labels_are_short_and_tell_fields_apart() -> None:
-    grid = parse_grid(["models.a.covariance=HC1", "models.b.covariance=HC3", "decoding.folds=5"])
-    (only,) = grid.combinations()
-    assert only.label == "a.covariance=HC1, b.covariance=HC3, folds=5"
-    assert parse_grid(["x=1", "a.x=2"]).combinations()[0].label == "x=1, a.x=2"
-
-
-def test_fields_that_go_together() -> None:
+def test_fields_that_go_together_and_their_labels() -> None:
     grid = parse_grid(["a=1,2"], ["b=x,y,z", "c=7,8,9"])
     assert [each.values() for each in grid.combinations()] == [
         (a, b, c) for a in "12" for b, c in zip("xyz", "789", strict=True)
@@ -115,6 +108,9 @@ def test_fields_that_go_together() -> None:
     assert [each.label for each in grid.steps()] == ["a=1", "a=2", "b=x, c=7", "b=y, c=8", "b=z, c=9"]
     with pytest.raises(InputError, match=r"b: 2, c: 3"):
         parse_grid([], ["b=1,2", "c=1,2,3"])
+    (only,) = parse_grid(["models.a.covariance=HC1", "models.b.covariance=HC3", "folds=5"]).combinations()
+    assert only.label == "a.covariance=HC1, b.covariance=HC3, folds=5"
+    assert parse_grid(["x=1", "a.x=2"]).combinations()[0].label == "x=1, a.x=2"
 
 
 @pytest.mark.parametrize(

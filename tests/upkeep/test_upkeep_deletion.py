@@ -50,41 +50,30 @@ def delete_all() -> int:
         return delete(store, to_delete(inventory(store)))
 
 
-def test_superseded_jobs_go_the_oldest_first(jobs: ToyJobs) -> None:
-    assert chosen() == ["main-1", "main-3", "main-2", "main-0"]
-
-
-def test_only_those_of_an_age(jobs: ToyJobs) -> None:
-    assert chosen(older=25 * DAY) == ["main-1", "main-3"]
-    assert chosen(older=60 * DAY) == []
-
-
-def test_only_as_many_as_it_takes(jobs: ToyJobs) -> None:
+def test_superseded_jobs_go_the_oldest_first_and_only_as_many_as_it_takes(jobs: ToyJobs) -> None:
+    every = ["main-1", "main-3", "main-2", "main-0"]
     total = sum(each.size for each in entries())
-    assert chosen(total=total) == []
-    assert chosen(total=total - 1) == ["main-1"]
-    assert chosen(total=total - 15_000) == ["main-1", "main-3"]
-    assert chosen(total=0) == ["main-1", "main-3", "main-2", "main-0"]
-    assert chosen(older=35 * DAY, total=0) == ["main-1"]
+    assert chosen() == chosen(total=0) == every
+    assert chosen(older=25 * DAY) == chosen(total=total - 15_000) == every[:2]
+    assert chosen(total=total - 1) == chosen(older=35 * DAY, total=0) == every[:1]
+    assert chosen(older=60 * DAY) == chosen(total=total) == []
 
 
-def test_jobs_that_are_not_superseded_stay(jobs: ToyJobs) -> None:
+def test_leftovers_go_and_jobs_that_are_not_superseded_stay(jobs: ToyJobs) -> None:
+    assert "main-4" not in chosen()
     jobs.unrecorded(finished=True)  # of somebody who does not use Shortloop
     jobs.unrecorded(finished=False, script=True)  # which may be running
-    assert not {"main-4", "main-5", "main-6"} & set(chosen())
-
-
-def test_leftovers_go(jobs: ToyJobs) -> None:
     jobs.unrecorded(finished=False)
     jobs.damage("main-4")
     with Store() as store:
         manifest = read_manifest(jobs.folder("main-4"))
         assert manifest is not None
         assert store.find(manifest.key) is None  # which sets it aside
-    assert {"main-4", "main-5"} <= set(chosen())
+    assert {"main-4", "main-7"} <= set(chosen())
+    assert not {"main-5", "main-6"} & set(chosen())
     delete_all()
     assert is_deleted(jobs.folder("main-4"))
-    assert {each.job: each.state for each in entries()}["main-5"] == "deleted"
+    assert {each.job: each.state for each in entries()}["main-7"] == "deleted"
 
 
 def test_a_deleted_job_leaves_its_id_and_what_it_was_made_of(jobs: ToyJobs) -> None:
@@ -103,23 +92,18 @@ def test_a_deleted_job_leaves_its_id_and_what_it_was_made_of(jobs: ToyJobs) -> N
     assert freed == pytest.approx(before - after, abs=200)
 
 
-def test_a_deleted_job_is_never_found_again(jobs: ToyJobs) -> None:
-    keys = {job: read_manifest(jobs.folder(job)) for job in chosen()}
-    delete_all()
-    for _ in range(2):
-        with Store() as store:
-            assert all(
-                manifest is not None and store.find(manifest.key) is None for manifest in keys.values()
-            )
-            assert store.damaged == {}
-        for file in (jobs.project / "workdirs/main/.shortloop").iterdir():  # also from a new index
-            file.unlink()
-
-
-def test_nobody_mistakes_a_deleted_job_for_an_unfinished_one(jobs: ToyJobs) -> None:
+def test_a_deleted_job_is_never_found_again_nor_called_unfinished(jobs: ToyJobs) -> None:
+    keys = [manifest.key for job in chosen() if (manifest := read_manifest(jobs.folder(job)))]
+    assert len(keys) == 4
     delete_all()
     assert tidy({"main": jobs.project / "workdirs" / "main"}) == []
     assert chosen() == []
+    for _ in range(2):
+        with Store() as store:
+            assert not any(map(store.find, keys))
+            assert store.damaged == {}
+        for file in (jobs.project / "workdirs/main/.shortloop").iterdir():  # also from a new index
+            file.unlink()
 
 
 def test_it_is_out_of_use_before_anything_of_it_is_gone(
@@ -142,30 +126,27 @@ def test_it_is_out_of_use_before_anything_of_it_is_gone(
     assert is_deleted(folder)
 
 
-def test_files_that_were_begun_long_ago_go_too(jobs: ToyJobs) -> None:
-    cache = jobs.project / "workdirs/.cache/inputs"
-    cache.mkdir(parents=True)
-    for name, age in ((".hashes.json.17", 2 * DAY), (".hashes.json.18", 0), ("hashes.json", 2 * DAY)):
-        (cache / name).write_text("{}", encoding="utf-8")
-        os.utime(cache / name, (0, (cache / name).stat().st_mtime - age))
-    assert [file.name for file in old_parts()] == [".hashes.json.17"]
+def test_files_and_arrays_that_were_begun_long_ago_go_too(jobs: ToyJobs) -> None:
+    cache, blocks = jobs.project / "workdirs/.cache/inputs", jobs.project / "workdirs/main/.checkpoints"
+    ages = {cache / ".hashes.json.17": 2, cache / ".hashes.json.18": 0, cache / "hashes.json": 2}
+    arrays = {
+        blocks / "old/lock": 3,
+        blocks / "old/x.npy": 2,
+        blocks / "new/lock": 3,
+        blocks / "new/x.npy": 0,
+    }
+    for file, age in (ages | arrays).items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("{}", encoding="utf-8")
+        os.utime(file, (0, time.time() - age * DAY))
+    assert {file.name for file in old_parts()} == {".hashes.json.17", "lock", "x.npy"}
+    assert {file.parent.name for file in old_parts()} == {"inputs", "old"}
     delete_all()
     assert {file.name for file in cache.iterdir()} == {".hashes.json.18", "hashes.json"}
-
-
-def test_arrays_of_jobs_that_nobody_started_again_go_too(jobs: ToyJobs) -> None:
-    blocks = jobs.project / "workdirs/main/.checkpoints"
-    for name, ages in {"old": (3, 2), "new": (3, 0)}.items():
-        (blocks / name).mkdir(parents=True)
-        for file, age in zip(("lock", "x.npy"), ages):
-            (blocks / name / file).write_bytes(bytes(100))
-            os.utime(blocks / name / file, (0, time.time() - age * DAY))
-    assert {file.parent.name for file in old_parts()} == {"old"}
-    delete_all()
     assert {str(file.relative_to(blocks)) for file in blocks.rglob("*")} == {"new", "new/lock", "new/x.npy"}
 
 
-def test_nothing_is_deleted_while_a_run_is_in_progress(jobs: ToyJobs) -> None:
+def test_nothing_is_deleted_while_jobs_may_be_built(jobs: ToyJobs, monkeypatch: pytest.MonkeyPatch) -> None:
     with (
         only_run("build_pipeline live"),
         pytest.raises(InputError, match="a run is in progress") as caught,
@@ -175,10 +156,7 @@ def test_nothing_is_deleted_while_a_run_is_in_progress(jobs: ToyJobs) -> None:
     assert "build_pipeline live" in caught.value.message
     with idle_project():
         pass
-
-
-def test_nothing_is_deleted_while_the_server_builds(jobs: ToyJobs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deletion, "is_idle", lambda: False)
+    monkeypatch.setattr(deletion, "is_idle", lambda: False)  # the server of a project
     with pytest.raises(InputError, match="building a job"), idle_project():
         pass
 

@@ -1,22 +1,31 @@
-"""Reading all jobs: every damage is found and named, and nothing else is."""
+"""Reading all jobs: every damage is found and named; the format of another version is none."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from toy_jobs import ToyJobs, toy_project
+from toy_jobs import ToyJobs, make_outdated, toy_project
 
+from shortloop.base.errors import InputError
+from shortloop.cli.gc import collect_garbage
+from shortloop.cli.jobs import Filter, print_jobs
+from shortloop.cli.show import show_job
+from shortloop.cli.verify import verify_jobs
+from shortloop.cli.why import print_why
+from shortloop.project.project import DELETED
 from shortloop.store.inputs import register
 from shortloop.store.manifest import MANIFEST
 from shortloop.store.store import Store
-from shortloop.upkeep.inventory import Problem, check_all, inventory, missing
+from shortloop.upkeep.inventory import STATES, Problem, check_all, inventory, missing
 
 
 @pytest.fixture
 def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ToyJobs:
     monkeypatch.chdir(toy_project(tmp_path))
+    monkeypatch.setenv("COLUMNS", "200")
     made = ToyJobs(tmp_path)
     for name in "AB":
         made.make(name)
@@ -30,71 +39,67 @@ def problems() -> list[Problem]:
         return missing(store, entries) + check_all(entries)
 
 
-def damaged() -> dict[str, str]:
-    return {each.job: each.what for each in problems() if each.damaged}
+def remove(folder: Path) -> None:
+    shutil.rmtree(folder)
 
 
-def test_whole_jobs_have_no_problem(jobs: ToyJobs) -> None:
-    jobs.unrecorded(finished=True, script=True)
-    assert problems() == []
+def alter_manifest(folder: Path) -> None:
+    manifest = folder / MANIFEST
+    manifest.write_text(manifest.read_text(encoding="utf-8").replace("scores", "scared", 1), encoding="utf-8")
 
 
-def test_a_changed_byte_is_found(jobs: ToyJobs) -> None:
-    jobs.damage("main-1")
-    (found,) = problems()
-    assert (found.job, found.stage, found.partition) == ("main-1", "scores", "B")
-    assert (found.what, found.damaged) == ("scores.npy was altered", True)
+def put_another(folder: Path) -> None:
+    shutil.rmtree(folder)
+    shutil.copytree(folder.with_name("main-0"), folder)
+
+
+def add_files(folder: Path) -> None:
+    (folder / "notes.txt").write_text("mine", encoding="utf-8")
+    (folder / "below").mkdir()
+    (folder / "below/more.txt").touch()
 
 
 @pytest.mark.parametrize(
-    ("file", "what"), [("scores.npy", "scores.npy is missing"), (MANIFEST, "is not recorded")]
+    ("damage", "what", "damaged"),
+    [
+        (
+            lambda folder: (folder / "scores.npy").write_bytes(b"cut"),
+            "scores.npy is cut short: 3 of 160 bytes",
+            True,
+        ),
+        (lambda folder: (folder / "scores.npy").unlink(), "scores.npy is missing", True),
+        (lambda folder: (folder / MANIFEST).unlink(), "is not recorded", False),
+        (alter_manifest, f"{MANIFEST} is damaged", True),
+        (put_another, f"{MANIFEST} is that of main-0", True),
+        (lambda folder: (folder / "notes.txt").touch(), "has a file that it did not write: notes.txt", False),
+        (add_files, "has files that it did not write: below/more.txt, notes.txt", False),
+        (
+            lambda folder: (folder / "weights.npy").write_bytes(b"x"),
+            "has a result file that it did not write: weights.npy",
+            True,
+        ),
+        (remove, "its folder is gone", True),
+        (lambda folder: make_outdated(folder, "record"), "its record is kept in another format", False),
+    ],
 )
-def test_a_missing_file_is_found(jobs: ToyJobs, file: str, what: str) -> None:
-    (jobs.folder("main-0") / file).unlink()
+def test_every_damage_is_found(
+    jobs: ToyJobs, damage: Callable[[Path], object], what: str, damaged: bool
+) -> None:
+    jobs.unrecorded(finished=True, script=True)
+    assert problems() == []
+    damage(jobs.folder("main-1"))
     (found,) = problems()
-    assert found.what == what
-    assert found.damaged == (file != MANIFEST)
+    assert (found.job, found.stage, found.what, found.damaged) == ("main-1", "scores", what, damaged)
 
 
-def test_a_damaged_manifest_is_found(jobs: ToyJobs) -> None:
-    manifest = jobs.folder("main-0") / MANIFEST
-    manifest.write_text(manifest.read_text(encoding="utf-8").replace("scores", "scared", 1), encoding="utf-8")
-    assert damaged() == {"main-0": f"{MANIFEST} is damaged"}
-
-
-def test_the_manifest_of_another_job_is_found(jobs: ToyJobs) -> None:
-    shutil.rmtree(jobs.folder("main-0"))
-    shutil.copytree(jobs.folder("main-1"), jobs.folder("main-0"))
-    assert damaged() == {"main-0": f"{MANIFEST} is that of main-1"}
-
-
-def test_a_file_that_a_job_did_not_leave_is_told(jobs: ToyJobs) -> None:
-    (jobs.folder("main-1") / "notes.txt").write_text("mine", encoding="utf-8")
-    (found,) = problems()
-    assert (found.job, found.what, found.damaged) == (
-        "main-1",
-        "has a file that it did not write: notes.txt",
-        False,
-    )
-    (jobs.folder("main-1") / "below").mkdir()
-    (jobs.folder("main-1") / "below/more.txt").touch()
-    assert problems()[0].what == "has files that it did not write: below/more.txt, notes.txt"
-
-
-def test_an_array_that_a_job_did_not_leave_is_damage(jobs: ToyJobs) -> None:
-    (jobs.folder("main-1") / "weights.npy").write_bytes(b"x")
-    assert damaged() == {"main-1": "has a result file that it did not write: weights.npy"}
-
-
-def test_a_job_that_is_gone_is_missing(jobs: ToyJobs) -> None:
-    shutil.rmtree(jobs.folder("main-1"))
-    assert problems() == [Problem("main-1", "scores", "B", "its folder is gone")]
-
-
-def test_what_did_not_finish_is_told_and_is_no_damage(jobs: ToyJobs) -> None:
+def test_a_changed_byte_is_found_and_what_did_not_finish_is_no_damage(jobs: ToyJobs) -> None:
+    jobs.damage("main-1")
+    (altered,) = problems()
+    assert altered.what == "scores.npy was altered"
     jobs.unrecorded(finished=False)
     jobs.unrecorded(finished=True)
-    assert [(each.job, each.damaged) for each in problems()] == [("main-2", False), ("main-3", False)]
+    found = [(each.job, each.partition, each.damaged) for each in problems()]
+    assert found == [("main-1", "B", True), ("main-2", "", False), ("main-3", "", False)]
 
 
 def test_a_job_whose_data_lies_in_a_file_that_changed_is_found(jobs: ToyJobs) -> None:
@@ -105,5 +110,66 @@ def test_a_job_whose_data_lies_in_a_file_that_changed_is_found(jobs: ToyJobs) ->
     jobs.make("C", arrays={"data": {"outside": {"name": file.name, "content": content, "span": span}}})
     assert problems() == []
     file.write_bytes(bytes(56))
-    assert list(damaged()) == ["main-2"]
-    assert "recording.mat, which holds its data" in damaged()["main-2"]
+    (found,) = problems()
+    assert (found.job, found.damaged) == ("main-2", True)
+    assert "recording.mat, which holds its data" in found.what
+
+
+@pytest.fixture
+def outdated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: ToyJobs) -> ToyJobs:
+    """Two jobs that another version kept in another format, which no index knows, and one of this."""
+    for number in range(2):
+        make_outdated(jobs.folder(f"main-{number}"), "manifest")
+    for file in (tmp_path / "workdirs/main/.shortloop").iterdir():
+        file.unlink()
+    jobs.places.clear()
+    jobs.make("C")
+    jobs.ended()
+    return jobs
+
+
+def states() -> dict[str, str]:
+    with Store() as store:
+        return {each.job: each.state for each in inventory(store)}
+
+
+def test_one_of_another_format_is_told_from_others(
+    outdated: ToyJobs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is listed and shown, not verified and not damaged; and deleted as one that nothing rests on."""
+    assert states() == {"main-0": "outdated", "main-1": "outdated", "main-2": "current"}
+    print_jobs(Filter(state="outdated"), "id", False)
+    assert capsys.readouterr().out.splitlines()[-1].startswith("2 jobs, ")
+    for job, partition in (("main-0", "A"), ("main-1", "B")):
+        show_job(job)
+        said = capsys.readouterr().out
+        assert f"outdated: {STATES['outdated']}" in said
+        assert f"option partition  {partition}" in said
+    with pytest.raises(InputError, match="format of another version"):
+        print_why("main-0", None, False)
+    for set_aside in (False, True):
+        assert verify_jobs(set_aside) == 0
+        said = capsys.readouterr().out
+        assert said.startswith("1 job, ")
+        assert "skipped: 2 jobs in the format of another version" in said
+    assert states()["main-0"] == "outdated"
+    collect_garbage(False, None, None, None)
+    said = capsys.readouterr().out
+    assert said.splitlines()[1].split()[:3] == ["outdated", "scores", "2"]
+    assert f"outdated: {STATES['outdated']}" in said
+    collect_garbage(True, None, None, None)
+    assert states() == {"main-0": "deleted", "main-1": "deleted", "main-2": "current"}
+    assert {file.name for file in outdated.folder("main-0").iterdir()} == {"setup.json", MANIFEST, DELETED}
+    capsys.readouterr()
+    collect_garbage(True, None, None, None)
+    assert "deleted 0 jobs" in capsys.readouterr().out
+
+
+def test_one_that_is_still_needed_is_kept(outdated: ToyJobs) -> None:
+    """By a job that nobody recorded, and that may have been made by hand."""
+    setup = outdated.folder(outdated.unrecorded(finished=True)) / "setup.json"
+    setup.write_text(setup.read_text(encoding="utf-8").replace("{}}", '{"x": "main-0"}}'), encoding="utf-8")
+    assert states()["main-0"] == "needed"
+    with Store() as store:
+        found = {each.job: each for each in check_all(inventory(store))}
+    assert (found["main-0"].what, found["main-0"].damaged) == ("is kept in another format", False)

@@ -18,8 +18,9 @@ from shortloop.eeg.formats.epochs.events_tsv import COLUMNS
 from shortloop.eeg.inspect.events import are_in_turn, find_classes, matching, phases_in, sections_in
 from shortloop.eeg.inspect.folder import FEATURES, Folder
 from shortloop.eeg.inspect.format_options import EVENT_COLUMN
+from shortloop.eeg.inspect.recording import Recorded
 from shortloop.eeg.inspect.rules import with_role
-from shortloop.eeg.inspect.scan import Recorded, Scan, read_features, read_recordings, total_events
+from shortloop.eeg.inspect.scan import Scan, read_features, read_recordings, total_events
 
 WITHOUT_INNER_FOLDS = "lda"
 MOST_NAMED = 6  # events of a participant without those of the others

@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import re
-import signal
-import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 from shortloop.analyses import Tell
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.participants import composed
-from shortloop.eeg.formats.base import FeaturesInput, InputSettings, Part, RecordedInput
+from shortloop.eeg.formats.base import FeaturesInput, RecordedInput
 from shortloop.eeg.formats.bids import entities_of, first_version, versions_of
-from shortloop.eeg.formats.files.find import Named
 from shortloop.eeg.formats.files.process import read_apart
-from shortloop.eeg.formats.read import find_trials, read_parts
-from shortloop.eeg.formats.signals import SignalInput
+from shortloop.eeg.formats.read import find_trials
 from shortloop.eeg.formats.table import TableInput
 from shortloop.eeg.headers.numpy_files import shape_and_type
 from shortloop.eeg.inspect.events import Classes, EventNames
 from shortloop.eeg.inspect.folder import BIDS, Folder, settings_of
 from shortloop.eeg.inspect.format_options import find_options
 from shortloop.eeg.inspect.names import ONLY, NamedFiles, read_names, unfit
+from shortloop.eeg.inspect.recording import Recorded, parallel_map, read_recording, warm_up
 from shortloop.eeg.inspect.rules import as_name, name_means
 
-T = TypeVar("T")
-R = TypeVar("R")
 NO_SIGNAL = re.compile(
     r"(?i)((pol|eeg) )?[^a-z]*([vhr]?-?eog|heo|veo|eye|ecg|ekg|emg|gsr|resp|stim?|trig|status|aux|dc ?\d"
     r"|exg(?! channel)|erg\d|plet|bip\d|[se][ap]o2|(et)?co2|photic)"
@@ -41,21 +32,6 @@ NO_SIGNAL = re.compile(
 """Names of channels that are no EEG, whatever a file says; some devices put a word before."""
 POWER = ("freq", "hz", "pow")  # parts of names of features of power
 ARRAY = ".npy"
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """Contents of a recording; rate in Hz, times in s relative to events, onsets in samples."""
-
-    rate: float = 0.0  # 0: it has no events, or holds features
-    channels: tuple[str, ...] = ()  # to be decoded
-    channels_in_file: int = 0
-    seconds: float | None = None  # None: it is in epochs
-    start: float = 0.0
-    stop: float = 0.0
-    source: str = ""  # of the events
-    events: dict[str, int] = field(default_factory=dict)
-    onsets: dict[str, list[int]] = field(default_factory=dict)
 
 
 @dataclass
@@ -322,57 +298,3 @@ def _of_shared_files(scan: Scan, settings: TableInput, files: list[Path]) -> lis
 
 def total_events(every: Iterable[Recorded]) -> Counter[str]:
     return sum((Counter(each.events) for each in every), Counter[str]())
-
-
-def read_recording(settings: RecordedInput, named: Named, participant: str) -> Recorded | InputError:
-    """Read a recording in a process of its own, and return its contents or its problem."""
-
-    def contents(parts: list[Part]) -> Recorded:
-        (part,) = parts
-        return Recorded(
-            rate=part.sfreq,
-            channels=part.channels,
-            channels_in_file=int(part.account.get("channels_in_file", len(part.channels))),
-            seconds=part.account.get("seconds"),
-            start=float(part.times[0]),
-            stop=float(part.times[-1]),
-            source=str(part.account.get("events_from", "file")),
-            events=dict(part.seen),
-            onsets={name: samples.tolist() for name, samples in part.onsets.items()},
-        )
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the run repeats them
-        try:
-            return read_parts(settings, [named], participant, (), contents)
-        except InputError as error:
-            return error
-
-
-def warm_up(settings: InputSettings) -> None:
-    """Load the readers, and the compiled code of MNE, once before processes are forked."""
-    settings.warm_up()
-    if isinstance(settings, SignalInput):
-        import mne
-        import numpy as np
-
-        # The times of a recording come from compiled code, which takes longer to load than a recording.
-        assert len(mne.io.RawArray(np.zeros((1, 2)), mne.create_info(1, 1.0), verbose="ERROR").times) == 2
-
-
-def parallel_map(work: Callable[[T], R], items: Sequence[T], tell: Tell) -> list[R]:
-    """Map a function over items, in processes forked from this one; `tell` shows progress."""
-    cores = max(1, min(len(os.sched_getaffinity(0)), len(items)))
-    context = multiprocessing.get_context("fork")  # shares the modules that this process has imported
-    # Ctrl-C is left to the process that waits.
-    with ProcessPoolExecutor(cores, context, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
-        tell(0, len(items))
-        futures = [pool.submit(work, item) for item in items]
-        try:
-            for done, future in enumerate(as_completed(futures), start=1):
-                future.result()
-                tell(done, len(items))
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-    return [future.result() for future in futures]

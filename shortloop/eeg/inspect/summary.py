@@ -8,7 +8,8 @@ from pathlib import Path
 
 from shortloop.base.text import counted, one_line, short_list
 from shortloop.eeg.inspect.folder import Folder
-from shortloop.eeg.inspect.scan import Recorded, Scan, total_events
+from shortloop.eeg.inspect.recording import Recorded
+from shortloop.eeg.inspect.scan import Scan, total_events
 
 FEW = 8  # items that are listed
 MANY = 20  # events that are listed, and other files of which the number is not given

@@ -10,8 +10,6 @@ import pytest
 from exax_project import ExaxProject, expected
 from live_project import AX, PATIENCE, fixture_of, wait_for
 
-pytestmark = pytest.mark.live
-
 PLAIN = """\
 def main(urd):
     urd.begin("list", "2024-01-02")

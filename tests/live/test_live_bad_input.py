@@ -14,8 +14,6 @@ from live_project import STUDY, LiveProject, write_recording
 from test_live_mapped import STUDY as FEATURES
 from test_live_mapped import write_data
 
-pytestmark = pytest.mark.live
-
 Spoil = Callable[[LiveProject], None]
 
 

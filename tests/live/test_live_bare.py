@@ -13,8 +13,6 @@ from refused import refusing
 
 from shortloop.eeg.pipeline import LIBRARIES
 
-pytestmark = pytest.mark.live
-
 FIT = """\
 from __future__ import annotations
 

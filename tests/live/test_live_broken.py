@@ -10,8 +10,6 @@ import pytest
 from cases import first_cases
 from live_project import EmptyProject, fixture_of
 
-pytestmark = pytest.mark.live
-
 STAGE = """\
 from shortloop import stage
 {import_line}

@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 from live_project import EditedProject, LiveProject, fixture_of, write_recording
 
-pytestmark = pytest.mark.live
-
 FOLDED = """\
 from shortloop.eeg.stages.amplitude import Amplitude
 from shortloop.exax.method import exax_method

@@ -12,8 +12,6 @@ import pytest
 from live_one import OneProject, unseen_edit
 from live_project import AX, PATIENCE, served
 
-pytestmark = pytest.mark.live
-
 STAGE = """\
 import os
 import time

@@ -15,8 +15,6 @@ import pytest
 from live_project import PATIENCE, ROOT
 from test_live_commands import STUDY
 
-pytestmark = pytest.mark.live
-
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 SET_UP, NEW_ANALYSIS = re.findall(r"^```sh\n(.*?)^```", README, re.M | re.S)[:2]
 LEFT_OUT = shutil.ignore_patterns(

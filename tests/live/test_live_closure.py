@@ -10,8 +10,6 @@ from live_project import EditedProject, LiveProject, fixture_of
 
 from shortloop.exax.evidence import watchers
 
-pytestmark = pytest.mark.live
-
 # In the process that forks jobs, so in every process of every job: what is found for the first time.
 NOTE_IMPORTS = """
 import os

@@ -17,8 +17,6 @@ from bootstrap_project import BootstrapProject
 from documented import NOT_RUN, PAGES, Block, blocks
 from live_project import PATIENCE, Begun, LiveProject
 
-pytestmark = pytest.mark.live
-
 STUDY = """\
 name = "simulated"
 participants = ["S01", "S02"]

@@ -12,8 +12,6 @@ import pytest
 from cases import first_cases
 from live_project import SHORTLOOP, EmptyProject, fixture_of
 
-pytestmark = pytest.mark.live
-
 MOVED = """\
 import os
 

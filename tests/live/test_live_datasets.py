@@ -9,9 +9,6 @@ from typing import Any, ClassVar
 import pytest
 from live_project import EmptyProject, in_short_folder
 
-pytestmark = pytest.mark.live
-
-
 ROWS = 1000
 WRITE = f"""\
 from shortloop.keys.code import code_of

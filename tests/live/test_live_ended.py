@@ -5,10 +5,7 @@ from __future__ import annotations
 import re
 import signal
 
-import pytest
 from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of, wait_for
-
-pytestmark = pytest.mark.live
 
 METHOD = """\
 import ctypes, os, signal, sys, time

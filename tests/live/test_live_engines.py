@@ -12,7 +12,6 @@ from live_project import fixture_of, wait_for
 
 from shortloop.testing import check_engine
 
-pytestmark = pytest.mark.live
 STAGES = ("numbers", "factors", "fit", "rows", "sums", "page")
 FORCED = [word for stage in STAGES for word in ("--force", stage)]
 ENGINES = ("joblib", "dask", "joblib:threading", "ray")

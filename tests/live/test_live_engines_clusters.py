@@ -19,8 +19,6 @@ from engine_project import EngineProject
 from live_project import PATIENCE, ROOT, STUDY, LiveProject, fixture_of, processes, served, slowness, wait_for
 
 pytest.importorskip("distributed", reason="distributed is not installed")
-pytestmark = pytest.mark.live
-
 HOST = "127.0.0.1"
 
 

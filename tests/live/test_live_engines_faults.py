@@ -16,7 +16,6 @@ import pytest
 from engine_project import ENGINES, EngineProject, end
 from live_project import PATIENCE, fixture_of, slowness, wait_for
 
-pytestmark = pytest.mark.live
 every_engine = pytest.mark.parametrize("engine", ENGINES)
 one_engine = pytest.mark.parametrize(
     "engine",

@@ -295,7 +295,6 @@ def nodes_of(project: NodesProject, *names: str) -> Iterator[Nodes]:
 
 
 pytestmark = [
-    pytest.mark.live,
     pytest.mark.skipif(not can_hide(), reason="to hide folders from processes is not allowed here"),
 ]
 STAGES = ("factors", "fit", "lines", "rows", "sums", "after")

@@ -14,8 +14,6 @@ import pytest
 from engine_project import ENGINES, FAULTS, EngineProject
 from live_project import PATIENCE, STUDY, LiveProject, served, wait_for
 
-pytestmark = pytest.mark.live
-
 SVM = 'kind = "linear-svm"\nC = [0.001, 0.01]\ninner_folds = 2'
 SMALL = STUDY.replace('["A", "B"]', '["A"]').replace("bins = 4\nbin_samples = 5", "bins = 8\nbin_samples = 4")
 # A unit is a training on one labelling, or a bin with many labellings at once.

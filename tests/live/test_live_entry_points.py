@@ -8,11 +8,8 @@ import shutil
 import sys
 from pathlib import Path
 
-import pytest
 from cases import first_cases
 from live_project import LiveProject, fixture_of
-
-pytestmark = pytest.mark.live
 
 FORMAT = '''\
 from typing import Literal

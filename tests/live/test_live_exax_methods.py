@@ -8,7 +8,6 @@ import pytest
 from exax_project import NEW, OLD, STEPS, ExaxProject, expected, rows
 from live_project import fixture_of
 
-pytestmark = pytest.mark.live
 SLOW = pytest.mark.slow
 project = fixture_of(ExaxProject)
 

@@ -17,8 +17,6 @@ from live_project import fixture_of, wait_for
 
 from shortloop.stages.results import open_result
 
-pytestmark = pytest.mark.live
-
 FACTORS = """\
 from shortloop import Job
 from shortloop.exax.method import exax_method

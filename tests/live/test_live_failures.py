@@ -7,10 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 from live_project import PATIENCE, EditedProject, LiveProject, fixture_of
-
-pytestmark = pytest.mark.live
 
 
 class Apart(EditedProject):

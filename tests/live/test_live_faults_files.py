@@ -12,8 +12,6 @@ import pytest
 from live_project import served
 from toy_project import DagProject, before_the_cut, expected
 
-pytestmark = pytest.mark.live
-
 
 class Edited(DagProject):
     edits_package = True

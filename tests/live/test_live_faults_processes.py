@@ -13,8 +13,6 @@ import pytest
 from live_project import PATIENCE, served, wait_for
 from toy_project import DagProject, Node, chains, expected
 
-pytestmark = pytest.mark.live
-
 
 @pytest.fixture(scope="module", autouse=True)
 def vanishing() -> Iterator[tuple[DagProject, subprocess.Popen[str]]]:

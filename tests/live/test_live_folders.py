@@ -16,7 +16,7 @@ import pytest
 from eeg_folders import FOLDERS
 from installed import Environment, built, sources
 
-pytestmark = [pytest.mark.live, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 EFFECT = (0.2, 0.4)  # s, of the phase that trains
 LATER = {"eeglab": (0.4, 0.6), "bids": (0.4, 0.6)}  # of the decoded one
 PATIENCE = 60.0  # s, until a server answers

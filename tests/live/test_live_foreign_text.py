@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 from live_project import LiveProject, fixture_of, write_recording
 
-pytestmark = pytest.mark.live
-
 ESCAPE = "\x1b[31m"
 CHANNELS = [f"{ESCAPE}Cz", "b\u202e", "c\x9b2J"]
 # One that a terminal obeys, one that is no UTF-8, one that would end a line.

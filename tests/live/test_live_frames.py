@@ -12,8 +12,6 @@ import pytest
 from cases import first_cases
 from live_project import LiveProject, fixture_of
 
-pytestmark = pytest.mark.live
-
 FRAMES = """\
 name = "tiny"
 seed = 3

@@ -15,8 +15,6 @@ from live_project import AX, PATIENCE, EmptyProject, fixture_of, served, wait_fo
 
 from shortloop.stages.results import Result
 
-pytestmark = pytest.mark.live
-
 PANEL = """\
 from shortloop import File, stage
 

@@ -8,8 +8,6 @@ import pytest
 from bootstrap_project import BootstrapProject
 from live_project import fixture_of, in_short_folder
 
-pytestmark = pytest.mark.live
-
 WHY = "only a new name"
 
 

@@ -16,8 +16,6 @@ from live_project import ROOT
 
 import shortloop
 
-pytestmark = pytest.mark.live
-
 MOST_LINES = 60
 SMALL = """\
 name = "small"

@@ -11,8 +11,6 @@ import pytest
 from live_project import wait_for
 from toy_project import DagProject, chains, expected
 
-pytestmark = pytest.mark.live
-
 SLOW = """\
 import time as clock
 from pathlib import Path as Folder

@@ -10,8 +10,6 @@ from cases import first_cases
 from live_project import AX, SHORTLOOP, Done
 from toy_project import DagProject, chains, expected
 
-pytestmark = pytest.mark.live
-
 COMMAND = str(SHORTLOOP)
 
 

@@ -10,7 +10,6 @@ import pytest
 from engine_project import EngineProject
 from live_project import fixture_of
 
-pytestmark = pytest.mark.live
 ENGINES = ["joblib", *(pytest.param(each, marks=pytest.mark.slow) for each in ("dask", "ray"))]
 ROWS, COLUMNS = 400_000, 7
 FRAME = 8 * ROWS * (COLUMNS + 1)  # bytes of numbers, beside texts

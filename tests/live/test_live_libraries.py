@@ -8,12 +8,9 @@ import signal
 from pathlib import Path
 from typing import ClassVar
 
-import pytest
 from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of, wait_for
 
 from shortloop.stages.results import Result
-
-pytestmark = pytest.mark.live
 
 METHODS = {
     "imported": """

@@ -14,8 +14,6 @@ import pytest
 from live_one import OneProject, unseen_edit
 from live_project import AX, PATIENCE, fixture_of
 
-pytestmark = pytest.mark.live
-
 OUTSIDE = "outside"  # a folder on PYTHONPATH
 
 

@@ -10,12 +10,9 @@ import signal
 from pathlib import Path
 from typing import ClassVar
 
-import pytest
 from cases import first_cases
 from live_project import PATIENCE, SHORTLOOP, Done, EmptyProject, fixture_of, wait_for
 from on_a_terminal import all_from
-
-pytestmark = pytest.mark.live
 
 LOUD = """\
 import logging

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from live_project import fixture_of
 from live_toy import STEPS, ToyProject
 from toy_jobs import is_deleted
 
-pytestmark = pytest.mark.live
 toy = fixture_of(ToyProject, server=False)
 
 

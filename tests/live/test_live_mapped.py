@@ -12,7 +12,7 @@ import pytest
 from live_project import LiveProject
 from scipy.io import savemat
 
-pytestmark = [pytest.mark.live, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 STUDY = """\
 name = "live"

@@ -10,11 +10,8 @@ import subprocess
 from pathlib import Path
 from typing import ClassVar
 
-import pytest
 from cases import first_cases
 from live_project import SHORTLOOP, EmptyProject, fixture_of
-
-pytestmark = pytest.mark.live
 
 FRAMES = """\
 from shortloop import stage

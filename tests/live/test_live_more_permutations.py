@@ -9,9 +9,6 @@ import numpy as np
 import pytest
 from live_project import LiveProject
 
-pytestmark = pytest.mark.live
-
-
 STAGES = {"test-labels": "permute", "training-labels": "retrain"}
 
 

@@ -15,8 +15,6 @@ import pytest
 from kernel import Kernel
 from live_project import EmptyProject, in_short_folder, processes, wait_for
 
-pytestmark = pytest.mark.live
-
 PANEL = """\
 from shortloop import File, stage
 

@@ -18,7 +18,6 @@ from source_tree import ROOT
 from shortloop.analyses import find_analyses
 from shortloop.cli.init import write_project
 
-pytestmark = pytest.mark.live
 nbformat = pytest.importorskip("nbformat", reason="nbclient, which runs notebooks, is not installed")
 nbclient = pytest.importorskip("nbclient", reason="nbclient, which runs notebooks, is not installed")
 xarray = pytest.importorskip("xarray", reason="xarray is not installed: pip install 'shortloop[xarray]'")

@@ -15,8 +15,6 @@ from live_project import EmptyProject, fixture_of, in_short_folder
 
 from shortloop.stages.results import Result
 
-pytestmark = pytest.mark.live
-
 TYPES = """\
 import enum
 from dataclasses import dataclass, field

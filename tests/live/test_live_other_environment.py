@@ -11,8 +11,6 @@ import pytest
 from live_one import OneProject
 from live_project import in_short_folder
 
-pytestmark = pytest.mark.live
-
 
 def installed(folder: Path, version: str) -> str:
     """A folder of libraries with one of a version, for PYTHONPATH."""

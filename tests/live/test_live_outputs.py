@@ -11,8 +11,6 @@ from typing import ClassVar
 import pytest
 from live_project import Done, EmptyProject, fixture_of, processes, wait_for
 
-pytestmark = pytest.mark.live
-
 LOUD = """\
 import os
 import subprocess

@@ -12,8 +12,6 @@ from cases import first_cases
 from live_project import fixture_of
 from panel_project import BLOCKS, PANEL, PanelProject, firms
 
-pytestmark = pytest.mark.live
-
 BEFORE = {"panel_groups": 1, "panel_block": BLOCKS}
 """What comes before fits."""
 FITTED = {"panel_fit": BLOCKS, "panel_residuals": BLOCKS}

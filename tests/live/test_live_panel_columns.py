@@ -9,8 +9,6 @@ import pytest
 from live_project import fixture_of
 from panel_project import PanelProject, firms
 
-pytestmark = pytest.mark.live
-
 BLOCKS = 2
 PANEL = f"""\
 name = "firms"

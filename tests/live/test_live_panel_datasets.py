@@ -9,8 +9,6 @@ import pytest
 from live_project import fixture_of
 from panel_project import BLOCKS, PANEL, PanelProject, firms
 
-pytestmark = pytest.mark.live
-
 IMPORTED = PANEL.replace('"csv"', '"csvimport"\nnumbers = ["value", "capital", "invest"]\ntexts = ["firm"]')
 OWN = """\
 from build_scripts.build_panel import fit_all

@@ -11,8 +11,6 @@ import pytest
 from live_project import fixture_of
 from panel_project import PANEL, PanelProject, firms
 
-pytestmark = pytest.mark.live
-
 BLOCKS = 4
 TEXTS = PANEL.replace("blocks = 2", f"blocks = {BLOCKS}").replace("+ capital", "+ kind").replace("F05", "F01")
 COLUMNS = 'numbers = ["value", "invest"]\ntexts = ["firm", "kind"]'

@@ -8,7 +8,6 @@ import pytest
 from bootstrap_project import BootstrapProject
 from live_project import fixture_of
 
-pytestmark = pytest.mark.live
 project = fixture_of(BootstrapProject, "function")
 
 

@@ -23,7 +23,6 @@ import pytest
 from random_edits import Found, RandomProject, contents
 
 pytestmark = [
-    pytest.mark.live,
     pytest.mark.skipif("EDITS" not in os.environ, reason="takes minutes: `make soak` does it"),
 ]
 

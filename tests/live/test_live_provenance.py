@@ -7,8 +7,6 @@ import shutil
 import pytest
 from live_project import LiveProject
 
-pytestmark = pytest.mark.live
-
 IMPORTED = {("import_epochs", "A")}
 BELOW = {("individual", None), ("group", None), ("report", None)}
 

@@ -10,8 +10,6 @@ from live_project import EmptyProject, fixture_of
 
 from shortloop.stages.results import Result
 
-pytestmark = pytest.mark.live
-
 MEASURE = """\
 import functools
 from pathlib import Path

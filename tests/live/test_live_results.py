@@ -13,8 +13,6 @@ from PIL import Image
 
 from shortloop.keys.code import EXTRA_CODE
 
-pytestmark = pytest.mark.live
-
 
 @pytest.fixture(scope="module")
 def finished(project: LiveProject) -> LiveProject:

@@ -12,8 +12,6 @@ from typing import ClassVar
 import pytest
 from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of
 
-pytestmark = pytest.mark.live
-
 METHOD = """\
 from methods.steps import times
 from shortloop import File, stage

@@ -9,8 +9,6 @@ import pytest
 from bootstrap_project import BootstrapProject
 from live_project import AX, PATIENCE, STUDY, LiveProject, fixture_of, served, wait_for
 
-pytestmark = pytest.mark.live
-
 COLUMNS = ["run", "when", "script", "settings", "part", "built", "reused", "seconds", "exit"]
 project = fixture_of(BootstrapProject, "function")
 

@@ -12,7 +12,7 @@ from functools import cache
 import pytest
 from live_project import STUDY, EditedProject, LiveProject, in_short_folder
 
-pytestmark = [pytest.mark.live, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 SVM = 'kind = "linear-svm"\nC = [0.001, 0.01]\ninner_folds = 2'
 ESTIMATORS = {

@@ -10,7 +10,7 @@ import pytest
 from live_project import LiveProject, write_recording
 from sklearn.metrics import roc_auc_score
 
-pytestmark = [pytest.mark.live, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 GROUP = {("individual", None), ("group", None), ("report", None)}
 

@@ -7,8 +7,6 @@ from typing import ClassVar
 import pytest
 from live_project import EmptyProject, fixture_of
 
-pytestmark = pytest.mark.live
-
 COUNT = """\
 from shortloop import stage
 

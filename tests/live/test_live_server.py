@@ -14,8 +14,6 @@ from toy_project import DagProject, chains
 
 from shortloop.exax.patches.processes import KNOWN_VERSIONS
 
-pytestmark = pytest.mark.live
-
 
 class StoppedProject(DagProject):
     forks = False

@@ -8,8 +8,6 @@ from typing import ClassVar
 import pytest
 from live_project import EmptyProject, fixture_of
 
-pytestmark = pytest.mark.live
-
 PANEL = """\
 from shortloop import File, stage
 

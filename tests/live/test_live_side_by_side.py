@@ -14,7 +14,6 @@ import pytest
 from live_project import PATIENCE, SHORTLOOP, Done, EmptyProject, fixture_of, served, wait_for
 from toy_project import server_processes
 
-pytestmark = pytest.mark.live
 ENGINES = ["joblib", *(pytest.param(each, marks=pytest.mark.slow) for each in ("dask", "ray"))]
 
 MEET = """\

@@ -13,8 +13,6 @@ from typing import ClassVar
 import pytest
 from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of, processes, wait_for
 
-pytestmark = pytest.mark.live
-
 LINK = """\
 import os
 import time

@@ -19,8 +19,6 @@ from live_project import PATIENCE, fixture_of, served, slowness, wait_for
 from live_toy import ToyProject
 from toy_project import DagProject, expected
 
-pytestmark = pytest.mark.live
-
 
 class Edited(DagProject):
     edits_package = True

@@ -16,8 +16,6 @@ import numpy as np
 import pytest
 from live_project import PATIENCE, ROOT, LiveProject
 
-pytestmark = pytest.mark.live
-
 SHARED = ROOT.parent / "shared"
 
 

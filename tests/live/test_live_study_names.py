@@ -8,8 +8,6 @@ import pytest
 from live_project import STUDY, Done, fixture_of
 from live_toy import ToyProject
 
-pytestmark = pytest.mark.live
-
 SCRIPT = """\
 from shortloop.eeg.pipeline import run_study
 

@@ -16,8 +16,6 @@ import pytest
 from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of, wait_for
 from on_a_terminal import all_from
 
-pytestmark = pytest.mark.live
-
 FIRST = """\
 from shortloop import stage
 

@@ -10,8 +10,6 @@ from live_project import EmptyProject, fixture_of
 
 from shortloop.stages.results import Result
 
-pytestmark = pytest.mark.live
-
 FIRMS = 40
 # How each stage finds its units, and what it computes of one; the value is always the number of the firm.
 STAGES = {

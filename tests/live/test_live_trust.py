@@ -12,7 +12,6 @@ import pytest
 from live_project import PATIENCE, fixture_of, in_short_folder, processes, served, wait_for
 from live_toy import METHOD, STEPS, ToyProject
 
-pytestmark = pytest.mark.live
 server = fixture_of(ToyProject)
 
 

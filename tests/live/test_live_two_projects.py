@@ -13,8 +13,6 @@ from live_project import AX, PATIENCE, SHORTLOOP, wait_for
 from live_toy import ToyProject
 from toy_jobs import is_deleted
 
-pytestmark = pytest.mark.live
-
 
 class OnWorkdir(ToyProject):
     """A project whose jobs are kept in the workdir of another one."""

@@ -14,9 +14,6 @@ from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of, wait_for
 
 from shortloop.store.crash_repair import kept_units
 
-pytestmark = pytest.mark.live
-
-
 SOURCES = '''\
 """Units whose order is nobody's: each has its number in its name and in its data."""
 

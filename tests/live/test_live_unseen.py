@@ -13,8 +13,6 @@ import pandas as pd
 import pytest
 from live_project import EmptyProject, fixture_of
 
-pytestmark = pytest.mark.live
-
 # By name: the library, if it may be missing, how it reads, in a folder D, and what the warning must name.
 READERS: dict[str, tuple[str, str, str]] = {
     "python": ("", "open(D + '/a.txt').read()", "a.txt"),

@@ -10,8 +10,6 @@ import pytest
 from cases import first_cases
 from live_project import SHORTLOOP, EmptyProject, fixture_of
 
-pytestmark = pytest.mark.live
-
 HELPER = """\
 def doubled(number):
     return 2 * number

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from live_project import served
+from live_project import AX, served
 from toy_project import DagProject, before_the_cut, expected
 
 
@@ -25,10 +25,6 @@ def empty(file: Path) -> None:
     os.truncate(file, 0)
 
 
-def half(file: Path) -> None:
-    os.truncate(file, file.stat().st_size // 2)
-
-
 def zeros(file: Path) -> None:
     file.write_bytes(bytes(file.stat().st_size))
 
@@ -42,15 +38,35 @@ def one_bit(file: Path) -> None:
     os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))
 
 
-@pytest.mark.parametrize("damage", [deleted, one_bit])
-def test_a_result_that_is_damaged(toy: DagProject, damage: Callable[[Path], None]) -> None:
+Damages = dict[int, tuple[str, Callable[[Path], object]]]
+
+
+def altered(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-2] + b"??")
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        {1: ("manifest.json", altered), 2: ("x.npy", deleted)},
+        {0: ("x.npy", one_bit), 3: ("", shutil.rmtree)},
+        pytest.param({1: ("record.json", altered), 3: ("post.json", altered)}, marks=pytest.mark.slow),
+    ],
+)
+def test_results_that_are_damaged(
+    toy: DagProject, what: dict[int, tuple[str, Callable[[Path], None]]]
+) -> None:
+    """They are made again, and nothing below; also by a server that was not told to look."""
     nodes = toy.new_chains()
     before = toy.go()
-    damage(toy.job_folder(before.jobs[2]) / "x.npy")
-    ran = toy.go()
+    for number, (name, damage) in what.items():
+        damage(toy.job_folder(before.jobs[number]) / name)
+    ran = toy.go(AX, "run", "-q", "dag")
     toy.check(ran, expected(nodes))
-    assert ran.fresh == [False, False, True, False, False]
-    assert f"{before.jobs[2]} was damaged: x.npy" in ran.said
+    assert ran.fresh == [number in what for number in range(5)]
+    for number, (name, _) in what.items():
+        assert not name or f"{before.jobs[number]} was damaged: {name}" in ran.said
+        assert not (toy.job_folder(before.jobs[number]) / "post.json").exists()
     assert toy.go().reused == set(ran.jobs)
 
 
@@ -161,7 +177,7 @@ def test_every_file_of_every_job_is_cut_short(toy: DagProject) -> None:
     for job in before.jobs:
         for file in toy.job_folder(job).iterdir():
             if file.is_file():
-                half(file)
+                os.truncate(file, file.stat().st_size // 2)
     ran = toy.end(toy.start_command())
     assert ran.status == 0, ran.said
     toy.check(ran, expected(nodes))

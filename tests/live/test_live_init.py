@@ -223,10 +223,22 @@ def test_the_core_alone_runs_a_project(above: Path, wheel: Path) -> None:
         (project / name).write_text(text, encoding="utf-8")
     assert built_by(fresh.works(project, "shortloop", "run", "bare")) == ["numbers ", "squares "]
     assert built_by(fresh.works(project, "shortloop", "run", "bare")) == []
-    said = fresh.works(
-        project, "python", "-c", "import shortloop; print(shortloop.load('main-2')['square'].tolist())"
-    )
-    assert said.strip() == "[0, 1, 4, 9, 16, 25, 36, 49, 64]"
+    script = project / "build_scripts/build_bare.py"
+    script.write_text(script.read_text(encoding="utf-8").replace("9", "10"), encoding="utf-8")
+    for command, words in (
+        ("plan bare", "1 × numbers: option count: 9 → 10"),
+        ("run bare", "1 of 10 units computed"),
+        ("why squares", "compared with main-"),
+        ("show main-2", "numpy"),
+        ("compare main-2 main-5", "square"),
+        ("verify", "all are as they were recorded"),
+        ("gc --delete", "deleted"),
+        ("jobs --state current", "2 jobs"),
+    ):
+        assert words in fresh.works(project, "shortloop", *command.split())
+    code = "import shortloop; print(shortloop.load('main-5')['square'].tolist())"
+    said = fresh.works(project, "python", "-c", code)
+    assert said.strip() == "[0, 1, 4, 9, 16, 25, 36, 49, 64, 81]"
 
 
 def test_the_analysis_is_short() -> None:

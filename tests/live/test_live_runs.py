@@ -7,13 +7,13 @@ import signal
 
 import pytest
 from bootstrap_project import BootstrapProject
-from live_project import AX, PATIENCE, STUDY, LiveProject, fixture_of, served, wait_for
+from live_project import AX, PATIENCE, fixture_of, wait_for
 
 COLUMNS = ["run", "when", "script", "settings", "part", "built", "reused", "seconds", "exit"]
 project = fixture_of(BootstrapProject, "function")
 
 
-def table(project: LiveProject) -> list[list[str]]:
+def table(project: BootstrapProject) -> list[list[str]]:
     lines = project.works("runs").splitlines()
     assert lines[0].split() == COLUMNS
     return [re.split(r"  +", line.strip()) for line in lines[1:-1]]
@@ -61,27 +61,3 @@ def test_a_run_that_did_not_end(project: BootstrapProject, end: signal.Signals, 
     running.communicate(timeout=PATIENCE)
     wait_for(lambda: table(project)[-1][-1] != "running")
     assert table(project)[-1][-1] == exit_
-
-
-@pytest.mark.slow
-def test_the_settings_of_a_run_to_go_back_to() -> None:
-    """The commands of docs/looking-up.md, on a study that was edited since."""
-    with served(LiveProject) as project:
-        project.write_study(STUDY.replace("bins = 4", "bins = 2"))
-        built = project.run()
-        assert built
-        project.edit_study("bins = 2", "bins = 3")
-        refused = project.ax("run", "build_pipeline", STUDY=str(project.folder / "none.toml"))
-        assert refused.returncode == 1  # which is no run
-        commands = ("runs", "runs 1", "runs 1 --settings-to again.toml")
-        said = {command: project.works(*command.split()) for command in commands}
-        assert re.search(rf"1 +\S+ \S+ +build_pipeline +live +{len(built)} +0 +\S+ +0", said["runs"])
-        assert "  bins = 2\n" in said["runs 1"]
-        back = project.folder / "again.toml"
-        assert back.read_text(encoding="utf-8") == STUDY.replace("bins = 4", "bins = 2")
-        assert "relative paths" not in said["runs 1 --settings-to again.toml"]
-        back.rename(project.folder / "study.toml")
-        assert project.run() == {}
-        assert "the file exists" in project.shortloop("runs", "1", "--settings-to", "study.toml").stderr
-        away = project.shortloop("runs", "1", "--settings-to", "data/study.toml").stdout
-        assert "relative paths now start" in away

@@ -9,16 +9,10 @@ import subprocess
 from pathlib import Path
 from typing import Any, ClassVar
 
-import pytest
 from live_project import AX, PATIENCE, SHORTLOOP, Done, EmptyProject, processes
 
-ENGINES = [
-    "joblib",
-    pytest.param("joblib:threading", marks=pytest.mark.slow),
-    "dask",
-    pytest.param("ray", marks=pytest.mark.slow),
-]
-"""To be given to tests that every engine must pass."""
+ENGINES = ("joblib", "dask", "joblib:threading", "ray")
+"""All but slices."""
 
 NUMBERS = """\
 from shortloop import File, stage

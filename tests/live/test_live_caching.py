@@ -165,11 +165,7 @@ def test_nothing_is_built_again(unchanged: LiveProject, tmp_path: Path) -> None:
     ("old", "new", "below"),
     [
         ("[permutations]", "[group]\nsmooth = 0.5\n\n[permutations]", ()),
-        (
-            "C = [0.001, 0.01]",
-            "C = [0.001, 0.01, 0.1]",
-            ("train", "apply", "permute", "intervals", "patterns"),
-        ),
+        ("0.01]", "0.01, 0.1]", ("train", "apply", "permute", "intervals", "patterns")),
         ("count = 39", "count = 59", ("permute",)),  # each `make test` asks an installed package for it
     ],
 )

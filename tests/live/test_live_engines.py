@@ -7,14 +7,13 @@ import re
 import joblib
 import pytest
 from cases import first_cases
-from engine_project import EngineProject
+from engine_project import ENGINES, EngineProject
 from live_project import fixture_of, wait_for
 
 from shortloop.testing import check_engine
 
 STAGES = ("numbers", "factors", "fit", "rows", "sums", "page")
 FORCED = [word for stage in STAGES for word in ("--force", stage)]
-ENGINES = ("joblib", "dask", "joblib:threading", "ray")
 
 
 class BuiltOnce(EngineProject):

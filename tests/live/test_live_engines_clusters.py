@@ -173,13 +173,6 @@ def test_a_study_leaves_the_same_bits(cluster: Cluster) -> None:
 
 
 @pytest.mark.slow
-def test_variables_alone_do_too(new_jobs: EngineProject, cluster: Cluster) -> None:
-    new_jobs.ax("run", "x", **variables(cluster)).ok()
-    assert len(factors(new_jobs)) == 12
-    assert cluster.go_on()
-
-
-@pytest.mark.slow
 def test_processes_of_ended_jobs_are_not_kept_for_ever(new_jobs: EngineProject, cluster: Cluster) -> None:
     new_jobs.ax("run", "x", **variables(cluster)).ok()
     assert cluster.job_processes()
@@ -207,34 +200,6 @@ def test_who_has_no_certificate_of_it_is_refused(
     assert "Traceback" not in said
     assert seconds < 20 * slowness()
     assert not factors(new_jobs)
-
-
-@pytest.mark.slow
-def test_settings_without_a_certificate_are_refused(cluster: Cluster) -> None:
-    with served(LiveProject) as project:
-        table = TABLE.format(address=cluster.address, folder=cluster.certificates)
-        project.write_study(STUDY + "".join(table.splitlines(keepends=True)[:-2]))
-        started = time.monotonic()
-        said = project.ax("run", "build_pipeline").fails()
-        assert cluster.address in said
-        assert "certificate" in said
-        assert "Traceback" not in said
-        assert time.monotonic() - started < 30
-
-
-@pytest.mark.slow
-def test_edited_code_is_what_runs(new_jobs: EngineProject, cluster: Cluster) -> None:
-    steps = new_jobs.folder / "tools/steps.py"
-    before = steps.read_text()
-    sums = []
-    try:
-        for factor in ("1.5", "2.5", "1.5", "3.0"):
-            steps.write_text(before.replace("1.5", factor))
-            new_jobs.ax("run", "x", **variables(cluster)).ok()
-            sums.append(sum_of_factors(new_jobs))
-    finally:
-        steps.write_text(before)
-    assert sums == pytest.approx([sums[0], sums[0] / 1.5 * 2.5, sums[0], sums[0] * 2])
 
 
 @pytest.mark.slow

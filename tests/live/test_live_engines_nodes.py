@@ -233,12 +233,6 @@ class Nodes:
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
-    def lose(self, node: str) -> None:
-        """A node is killed, and comes again with nothing of what it was sent."""
-        self.kill(node)
-        shutil.rmtree(self.cache(node))
-        self.start(node)
-
     def hold(self, stage: str, unit: int) -> Path:
         """Have a unit wait until the file is gone."""
         file = self.folder / "faults" / f"{stage}-{unit}"
@@ -295,6 +289,7 @@ def nodes_of(project: NodesProject, *names: str) -> Iterator[Nodes]:
 
 
 pytestmark = [
+    pytest.mark.slow,  # in each `make test`, tests/engines and tests/units have nodes within one process
     pytest.mark.skipif(not can_hide(), reason="to hide folders from processes is not allowed here"),
 ]
 STAGES = ("factors", "fit", "lines", "rows", "sums", "after")
@@ -325,7 +320,6 @@ def run(nodes: Nodes, *words: str, script: str = "n") -> tuple[str, list[str]]:
     return done.stdout, re.findall(r"\] built .*? (main-\d+)", done.stdout)
 
 
-@pytest.mark.slow
 def test_the_same_files_as_on_slices_and_each_is_sent_once(project: NodesProject, nodes: Nodes) -> None:
     first = project.by_place(project.first)
     _, jobs = run(nodes, *EVERY)
@@ -349,7 +343,6 @@ def test_the_same_files_as_on_slices_and_each_is_sent_once(project: NodesProject
     assert "0 jobs built" in done.stdout, done.stdout
 
 
-@pytest.mark.slow
 def test_the_same_with_ray(project: NodesProject) -> None:
     pytest.importorskip("ray", reason="ray is not installed")
     first = project.by_place(project.first)
@@ -364,7 +357,6 @@ def test_the_same_with_ray(project: NodesProject) -> None:
         assert project.sent()[job] == 0
 
 
-@pytest.mark.slow
 def test_a_run_on_ray_is_killed_and_the_next_goes_on(project: NodesProject) -> None:
     """Again and again, and the cluster stays; what was done is not computed again."""
     pytest.importorskip("ray", reason="ray is not installed")
@@ -396,24 +388,6 @@ def test_a_run_on_ray_is_killed_and_the_next_goes_on(project: NodesProject) -> N
         project.ask()
 
 
-@pytest.mark.slow
-def test_edits_are_what_is_computed_with(project: NodesProject, nodes: Nodes) -> None:
-    steps, data = project.folder / "tools/steps.py", project.folder / "data/more.txt"
-    texts = {file: file.read_text() for file in (steps, data)}
-    try:
-        steps.write_text(texts[steps].replace("1.5", "2.5"))
-        data.write_text(texts[data].replace("0\n1\n2\n3\n", "0\n1\n7\n3\n", 1))
-        _, jobs = run(nodes)
-        now = project.by_place(jobs)
-        assert ("methods.lines", None) in now
-        assert ("methods.factors", "A") in now
-        done = project.shortloop("run", "n", "--force", "lines", "--force", "factors").ok()
-        assert done.stdout.count("came out the same") == 3, done.stdout
-    finally:
-        for file, text in texts.items():
-            file.write_text(text)
-
-
 def test_a_file_that_nobody_declared_is_named(project: NodesProject, nodes: Nodes) -> None:
     secret = project.folder / "secret.txt"
     secret.write_text("5")
@@ -428,7 +402,6 @@ def test_a_file_that_nobody_declared_is_named(project: NodesProject, nodes: Node
     assert "this worker's node does not have the project" in said
 
 
-@pytest.mark.slow
 def test_a_node_is_lost_while_it_is_sent_something(project: NodesProject, nodes: Nodes) -> None:
     project.go("slices", "big").ok()
     nodes.kill("b")
@@ -449,7 +422,6 @@ def test_a_node_is_lost_while_it_is_sent_something(project: NodesProject, nodes:
     assert BIG_SIZE in {file.stat().st_size for file in nodes.contents("a").values()}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("what", ["code", "input"])
 def test_what_changes_while_a_job_runs(project: NodesProject, nodes: Nodes, what: str) -> None:
     if "a" not in nodes.machines.started:
@@ -477,13 +449,3 @@ def test_what_changes_while_a_job_runs(project: NodesProject, nodes: Nodes, what
     assert project.record(job)["arrays"]["sums"]["shape"] == [6]
     sums = np.load(project.folder / "workdirs/main" / job / "sums.npy")
     assert sums.tolist() == [3.5 * (2 * unit + 100) for unit in range(6)]
-
-
-@pytest.mark.slow
-def test_a_node_that_comes_again_with_nothing(project: NodesProject, nodes: Nodes) -> None:
-    for node in [each for each in nodes.machines.started if each not in ("scheduler", "a")]:
-        nodes.kill(node)
-    run(nodes, "--force", "lines")
-    nodes.lose("a")
-    _, (job, *_) = run(nodes, "--force", "lines")
-    assert project.sent()[job] == nodes.size("a") > 1_500_000

@@ -167,6 +167,8 @@ MORE_FAULTS = '''\
                 time.sleep(0.1)
             except Exception:
                 pass
+    if what == "crash":
+        ctypes.string_at(0)
     if what == "odd":
         raise Odd
     if what == "long":
@@ -197,7 +199,7 @@ class FailingProject(EngineProject):
         "methods/a_draws.py": DRAWS,
         "build_scripts/build_x.py": SCRIPT,
         "build_scripts/build_grow.py": GROW,
-        "tools/faults.py": FAULTS + MORE_FAULTS,
+        "tools/faults.py": "import ctypes\n" + FAULTS + MORE_FAULTS,
     }
 
     def write_method(self, method: str, text: str) -> None:
@@ -284,11 +286,13 @@ def test_failed_units_leave_errors_and_are_computed_again_alone(project: Failing
     assert [*project.jobs()] == jobs
 
     project.mend()
+    project.write_method("page", PAGE.replace('"rows":', '"all_rows":'))  # it waits for what it is made from
     said = project.run_well()
     assert sorted(project.computed()) == ["factors 3", "fit 5"]
     assert "1 of 12 units computed; units of it failed" in said
     assert "3 jobs built, 1 reused" in said
     assert not project.loaded("fit").errors
+    assert not project.loaded("page")["errors"]
     fit_files, factor_files = (project.files(project.last(name)) for name in ("fit", "factors"))
     project.mend()
     assert "0 jobs built, 4 reused" in project.run_well()
@@ -297,18 +301,6 @@ def test_failed_units_leave_errors_and_are_computed_again_alone(project: Failing
         project.shortloop("run", "x", "--force", stage).ok()
     assert project.files(project.last("fit")) == fit_files
     assert project.files(project.last("factors")) == factor_files
-
-
-def test_jobs_below_wait_for_units_that_are_computed_again(project: FailingProject) -> None:
-    project.fault("fit", 5, "raise")
-    project.run_well()
-    project.mend()
-    project.write_method("page", PAGE.replace('"rows":', '"all_rows":'))
-    jobs = {*project.jobs()}
-    said = project.run_well()
-    assert "2 jobs built, 2 reused" in said
-    assert {project.last("fit"), project.last("page")} == {*project.jobs()} - jobs
-    assert not project.loaded("page")["errors"]
 
 
 def test_a_cell_that_is_run_again_computes_failed_units_again(project: FailingProject) -> None:
@@ -401,6 +393,15 @@ def test_what_ends_a_run_is_not_kept(project: FailingProject, what: str) -> None
     assert not project.loaded("fit").errors
 
 
+def test_a_unit_that_crashes_is_named_each_time(project: FailingProject) -> None:
+    project.give("fit", on_error="stop")
+    project.fault("fit", 5, "crash")
+    for _ in range(2):  # then it is the only one, and the job's own process has it
+        said = project.go("slices").fails()
+        assert re.search(r"unit: +[^\n]*g5 of fit\n +found: +signal 11 \(SIGSEGV\)", said), said
+    assert re.search(r"\d+ of 12 units are kept", said)
+
+
 def test_a_job_of_which_all_units_fail_fails(project: FailingProject) -> None:
     project.ask(groups=3, shift=200)
     for unit in range(3):
@@ -453,13 +454,3 @@ def test_no_job_grows_from_one_with_failed_units(project: FailingProject) -> Non
     project.ask(draws=8)
     project.run_well(script="grow")
     assert project.loaded("draws").arrays["numbers"].tolist() == [10.0 * unit for unit in range(8)]
-
-
-def test_settings_that_cannot_be_are_refused_where_they_are_written(project: FailingProject) -> None:
-    project.write_method("fit", FIT.replace("timeout=None", 'timeout="5 parsecs"'))
-    done = project.go("slices")
-    said = " ".join((done.stdout + done.stderr).split())
-    assert done.returncode == 1
-    assert "timeout of a stage cannot be this" in said
-    assert "a_fit.py" in said
-    assert "found: '5 parsecs'" in said

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 from live_project import LiveProject, write_recording
-from sklearn.metrics import roc_auc_score
 
 pytestmark = pytest.mark.slow
 
@@ -60,27 +59,21 @@ def test_accuracy_rebuilds_permute_and_what_is_below(built: LiveProject) -> None
     assert "Classes differ in size" in page
 
 
-def test_auc_is_scikit_learns_mean_over_folds(built: LiveProject) -> None:
+def test_auc_rebuilds_train_and_what_is_below(built: LiveProject) -> None:
+    """tests/eeg/decoding/metrics compares it with scikit-learn's."""
     score_with(built, "balanced-accuracy")
     before = {name: array(built.result("train", name), "predicted") for name in "AB"}
     below_features = jobs_of("train", "apply", "permute", "intervals", "patterns") | GROUP
     # The check says other things of classes of different size.
     assert score_with(built, "auc") == below_features | {("check", None)}
     for participant in "AB":
-        trained, permuted = built.result("train", participant), built.result("permute", participant)
-        np.testing.assert_array_equal(array(trained, "predicted"), before[participant])
-        decisions, folds, truth = (array(trained, name) for name in ("decisions", "folds", "labels"))
-        wanted = [
-            [0.5 if np.isnan(d).any() else roc_auc_score(y, d[:, 1]) for d, y in held_out]
-            for held_out in ([(each[folds == f], truth[folds == f]) for f in range(3)] for each in decisions)
-        ]
+        trained = array(built.result("train", participant), "predicted")
+        np.testing.assert_array_equal(trained, before[participant])
+        permuted = built.result("permute", participant)
         scores = array(permuted, "curve_scores")
-        np.testing.assert_allclose(scores, np.mean(wanted, axis=1), rtol=1e-12)
         # The same classifiers on the same held-out trials.
         np.testing.assert_allclose(np.diagonal(array(permuted, "plane_scores")), scores, atol=0.02)
-        null = array(permuted, "plane_null")
-        assert ((null >= 0) & (null <= 1)).all()
-        assert abs(null.mean() - 0.5) < 0.05
+        assert abs(array(permuted, "plane_null").mean() - 0.5) < 0.05
     (found,) = built.summary()["findings"]
     assert found["group"]["chance"] == 0.5
     assert 0.5 < found["group"]["curve"]["peak"] <= 1

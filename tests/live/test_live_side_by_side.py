@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from cases import first_cases
 from live_project import PATIENCE, SHORTLOOP, Done, EmptyProject, fixture_of, served, wait_for
 from toy_project import server_processes
-
-ENGINES = ["joblib", *(pytest.param(each, marks=pytest.mark.slow) for each in ("dask", "ray"))]
 
 MEET = """\
 import os
@@ -147,9 +146,6 @@ class Project(EmptyProject):
         "methods/a_flaky.py": FLAKY,
         "methods/a_talk.py": TALK,
         "methods/a_hangs.py": HANGS,
-        "methods/a_alone.py": MEET.replace("@stage\n", '@stage(memory="900 TB")\n').replace(
-            "def meet", "def alone"
-        ),
     }
 
     def __init__(self, folder: Path) -> None:
@@ -198,7 +194,7 @@ def several_cores() -> None:
         pytest.skip("jobs run one after the other on one core")
 
 
-@pytest.mark.parametrize("engine", ["slices", *ENGINES])
+@first_cases(1, "engine", ["slices", "joblib", "dask", "ray"])
 def test_jobs_without_units_run_at_the_same_time(project: Project, engine: str) -> None:
     several_cores()
     script = project.script(f"""
@@ -221,12 +217,10 @@ return run.build("total", parts=parts)
 """
 
 
-@pytest.mark.parametrize(
-    "others", [["joblib"], pytest.param(["dask", "ray", "joblib:threading"], marks=pytest.mark.slow)]
-)
-def test_the_same_ids_and_bits_on_any_number_of_slices_and_any_engine(others: list[str]) -> None:
+@first_cases(1, "ways", [[("1", "slices"), ("5", "joblib")], [("5", "slices"), ("2", "dask"), ("2", "ray")]])
+def test_the_same_ids_and_bits_on_any_number_of_slices_and_any_engine(ways: list[tuple[str, str]]) -> None:
     found = {}
-    for slices, engine in [(each, "slices") for each in "15"] + [("2", each) for each in others]:
+    for slices, engine in ways:
         with served(Project, SHORTLOOP_SLICES=slices) as project:
             script = project.script(CHAINS.replace("SCALE", "1.5"))
             jobs = built(project.go(script, SHORTLOOP_SLICES=slices, SHORTLOOP_ENGINE=engine).ok().stdout)
@@ -342,15 +336,6 @@ return run.build("total", parts=parts)
     assert len(built(project.go(script).ok().stdout)) == 3
 
 
-def test_what_is_asked_for_twice_is_built_once(project: Project) -> None:
-    script = project.script("""
-first = run.build("meet", partition="twice", name="twice")
-again = run.build("meet", partition="twice", name="twice")
-return run.build("units", partition="twice", count=3, scale=5.5, of=again)
-""")
-    assert len(re.findall("built meet", project.go(script).ok().stdout)) == 1
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_all_jobs_of_a_run_that_is_ended_end(project: Project, number: int) -> None:
     several_cores()
@@ -373,19 +358,24 @@ return b
     assert not built(project.go(script, "--until", "meet", "--partition", name).ok().stdout)
 
 
-@pytest.mark.parametrize(("bad", "slow"), [(2, 0), (0, 1)])
-def test_a_stage_may_say_how_often_and_how_long_it_is_tried(project: Project, bad: int, slow: int) -> None:
-    name = f"f{bad}{slow}"
-    asked = f'return run.build("flaky", partition="{name}", name="{name}", bad={bad}, slow={slow})'
-    done = project.go(project.script(asked)).ok()
-    (job,) = built(done.stdout).values()
-    tries = 1 + bad + slow
-    assert len([*project.board.glob(f"{name}-*")]) == tries
+def test_a_stage_may_say_how_often_and_how_long_it_is_tried(project: Project) -> None:
+    asked = {"raises": "bad=2", "waits": "bad=0, slow=1", "never": "bad=9", "ages": "bad=0, slow=9"}
+    lines = [f'run.build("flaky", partition="{name}", name="{name}", {how})' for name, how in asked.items()]
+    done = project.go(project.script("\n".join([*lines[:-1], f"return {lines[-1]}"])))
     said = done.stdout + done.stderr
-    assert f"flaky {name} is built again: retry {tries - 1} of 2" in said
-    assert (f"flaky {name} has taken 2 s, the timeout of its stage" in said) == (slow > 0)
-    assert project.manifest(job)["cost"]["attempts"] == tries
+    assert "2 jobs failed: flaky never, flaky ages" in said
+    assert "a job took longer than its stage allows" in said
+    assert "over 2 s" in said
     assert "execute_process" not in said  # the traceback is shown from the user's code on
+    jobs = built(said)
+    for name, tries in (("raises", 3), ("waits", 2), ("never", 3), ("ages", 3)):
+        assert len([*project.board.glob(f"{name}-*")]) == tries
+        assert f"flaky {name} is built again: retry {tries - 1} of 2" in said
+        has_waited = f"flaky {name} has taken 2 s, the timeout of its stage" in said
+        assert has_waited == (name in ("waits", "ages"))
+        if ("flaky", name) in jobs:
+            assert project.manifest(jobs["flaky", name])["cost"]["attempts"] == tries
+    assert {name for _, name in jobs} == {"raises", "waits"}
 
 
 def test_a_job_that_is_tried_again_shares_its_number_with_none(project: Project) -> None:
@@ -399,17 +389,6 @@ return run.build("talk", partition="three", name=f"three after {two.result()['na
     said = [line.split() for line in done.stdout.splitlines() if " | I am " in line]
     assert [(words[1], words[5]) for words in said] == [(n, n) for n in ("one", "one", "two", "three")]
     assert len({*built(done.stdout).values()}) == 3
-
-
-def test_a_job_that_fails_each_time_fails(project: Project) -> None:
-    project.go(project.script('return run.build("flaky", name="never", bad=9)')).fails()
-    assert len([*project.board.glob("never-*")]) == 3
-
-
-def test_a_job_that_takes_too_long_fails(project: Project) -> None:
-    said = project.go(project.script('return run.build("flaky", name="ages", bad=0, slow=9)')).fails()
-    assert "a job took longer than its stage allows" in said
-    assert "over 2 s" in said
 
 
 def test_a_job_that_was_cut_off_is_followed_where_it_runs_now(project: Project) -> None:
@@ -441,17 +420,3 @@ return run.build("hangs", name="late", times=1, of=done)
     assert said.count("hangs has taken 3 s, the timeout of its stage, and is ended") == 1
     assert said.index("hangs | attempt 0") < said.index("hangs has taken 3 s") < said.index("| attempt 1")
     project.write("methods/a_hangs.py", HANGS)
-
-
-def test_a_job_that_needs_much_runs_alone(project: Project) -> None:
-    several_cores()
-    done = project.go(
-        project.script("""
-for i in range(2):
-    part = run.build("alone", partition=f"m{i}", name=f"m{i}", other=f"m{1 - i}", seconds=2.0)
-return part
-""")
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    met = [project.record(job)["facts"]["met"] for job in built(done.stdout).values()]
-    assert met == [False, True]  # the second finds what the first has left

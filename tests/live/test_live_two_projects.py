@@ -126,17 +126,3 @@ def test_a_running_job_is_not_touched_though_its_run_has_no_lock(
         b.stop_server()
     built, said = a.go()
     assert (built, is_deleted(held)) == ([], False), said
-
-
-@pytest.mark.slow
-def test_what_one_built_the_other_reuses_and_keeps(projects: tuple[OnWorkdir, OnWorkdir]) -> None:
-    a, b = projects
-    for project in projects:
-        project.write_chain('{"add": 70}', "{}", "{}")
-    built, _ = b.go()
-    assert len(built) == 3
-    assert a.go()[0] == []
-    done = b.shortloop("gc", "--delete", "--forget", "chain")  # its own last run is needed no more
-    assert done.returncode == 0, done.stderr
-    assert not any(is_deleted(a.job_folder(each)) for each in built), done.stdout
-    assert a.go()[0] == []

@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -124,6 +125,14 @@ def analysis_of(file: Path) -> str:
     if "frames" in file.stem:
         return "frames"
     return "panel" if "panel" in file.stem or file.stem == "a_import_dataset" else "eeg"
+
+
+def script(body: str, reads: str = "") -> str:
+    """A build script with a pipeline of these lines, in which `asked` is what a file of JSON holds."""
+    above = "import json\nfrom pathlib import Path\n\n" if reads else ""
+    lines = [f'asked = json.loads((Path(__file__).parents[1] / "{reads}").read_text())'] if reads else []
+    lines = textwrap.indent("\n".join([*lines, body.strip("\n"), ""]), "    ")
+    return f"{above}from shortloop import pipeline\n\n\n@pipeline\ndef main(run):\n{lines}"
 
 
 class Done(subprocess.CompletedProcess[str]):

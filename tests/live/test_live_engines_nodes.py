@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 from deploy_compose import Machines, free_port, listens, machines
 from engine_project import SCRIPT, EngineProject, end
-from live_project import PATIENCE, ROOT, served, wait_for
+from live_project import PATIENCE, ROOT, script, served, wait_for
 
 from shortloop.units.node_cache import machine
 
@@ -122,14 +122,7 @@ class Big(Stage):
 
 globals().update(exax_method(Big, __file__))
 """
-BIG_SCRIPT = """\
-from shortloop import pipeline
-
-
-@pipeline
-def main(run):
-    return run.build("big", file=run.file("data/big.bin"))
-"""
+BIG_SCRIPT = script('return run.build("big", file=run.file("data/big.bin"))')
 BIG_SIZE = 150_000_000
 WITH_LINES = SCRIPT.replace(
     "    sums = ",

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 from exax_project import NEW, OLD, STEPS, ExaxProject, expected, rows
-from live_project import fixture_of
+from live_project import fixture_of, script
 
 SLOW = pytest.mark.slow
 project = fixture_of(ExaxProject)
@@ -166,15 +166,10 @@ def test_a_stage_reads_datasets_slice_by_slice(project: ExaxProject) -> None:
     assert project.go()[0] == found | {"built": []}
 
 
-ENDS = """\
-from shortloop import pipeline
-
-
-@pipeline
-def main(run):
-    rows = run.build("csvimport", filename=run.file("data/old.csv"), partition="ends")
-    {last}
-"""
+ENDS = script("""
+rows = run.build("csvimport", filename=run.file("data/old.csv"), partition="ends")
+{last}
+""")
 
 
 @pytest.mark.slow

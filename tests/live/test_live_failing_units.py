@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from cases import first_cases
 from engine_project import FAULTS, EngineProject
-from live_project import fixture_of, wait_for
+from live_project import fixture_of, script, wait_for
 
 from shortloop.stages.results import open_result
 
@@ -88,26 +88,18 @@ def page(fit: Job, factors: list[Job]):
         "errors": [[unit, error] for unit, error in fit.errors.items()],
     }
 """
-SCRIPT = """\
-import json
-from pathlib import Path
-
-from shortloop import pipeline
-
-ASKED = Path(__file__).parents[1] / ".asked.json"
-
-
-@pipeline
-def main(run):
-    asked = json.loads(ASKED.read_text())
-    numbers = run.build("numbers", file=run.file("numbers.txt"))
-    parts = [
-        run.build("factors", partition=name, numbers=numbers, count=asked.get("count", 12))
-        for name in asked.get("partitions", "A")
-    ]
-    fit = run.build("fit", numbers=numbers, groups=asked.get("groups", 12), shift=asked.get("shift", 0))
-    return run.build("page", fit=fit, factors=parts)
-"""
+SCRIPT = script(
+    """
+numbers = run.build("numbers", file=run.file("numbers.txt"))
+parts = [
+    run.build("factors", partition=name, numbers=numbers, count=asked.get("count", 12))
+    for name in asked.get("partitions", "A")
+]
+fit = run.build("fit", numbers=numbers, groups=asked.get("groups", 12), shift=asked.get("shift", 0))
+return run.build("page", fit=fit, factors=parts)
+""",
+    reads=".asked.json",
+)
 DRAWS = """\
 from typing import ClassVar
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from cases import first_cases
-from live_project import SHORTLOOP, EmptyProject, fixture_of
+from live_project import SHORTLOOP, EmptyProject, fixture_of, script
 
 FRAMES = """\
 from shortloop import stage
@@ -58,14 +58,7 @@ def greedy():
 
     return {"sum": np.ones((10**7, 10**7)).sum()}
 """
-SCRIPT = """\
-from shortloop import pipeline
-
-
-@pipeline
-def main(run):
-    {}
-"""
+SCRIPT = script("{}")
 
 
 class Mistakes(EmptyProject):

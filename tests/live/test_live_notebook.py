@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import pytest
 from kernel import Kernel
-from live_project import EmptyProject, in_short_folder, processes, wait_for
+from live_project import EmptyProject, in_short_folder, processes, script, wait_for
 
 PANEL = """\
 from shortloop import File, stage
@@ -25,14 +25,7 @@ def panel(file: File):
 
     return {"rows": pd.read_csv(file.path, dtype={"firm": str})}
 """
-SCRIPT = """\
-from shortloop import pipeline
-
-
-@pipeline
-def main(run):
-    return run.build("panel", file=run.file("panel.csv"))
-"""
+SCRIPT = script('return run.build("panel", file=run.file("panel.csv"))')
 BEGIN = """\
 import os
 import time

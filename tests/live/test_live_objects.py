@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from cases import first_cases
 from kernel import Kernel
-from live_project import EmptyProject, fixture_of, in_short_folder
+from live_project import EmptyProject, fixture_of, in_short_folder, script
 
 from shortloop.stages.results import Result
 
@@ -119,22 +119,14 @@ def kinds(broken: str):
         "summary": Summary(Side.RIGHT, {"q", "r"}),
     }
 """
-SCRIPT = """\
-import json
-from pathlib import Path
-
-from shortloop import pipeline
-
-ASKED = Path(__file__).parents[1] / "asked.json"
-
-
-@pipeline
-def main(run):
-    asked = json.loads(ASKED.read_text())
-    kinds = run.build("kinds", broken=asked.get("broken", ""))
-    models = run.build("models", count=asked.get("count", 3))
-    return run.build("reads", models=models)
-"""
+SCRIPT = script(
+    """
+kinds = run.build("kinds", broken=asked.get("broken", ""))
+models = run.build("models", count=asked.get("count", 3))
+return run.build("reads", models=models)
+""",
+    reads="asked.json",
+)
 
 
 class ObjectsProject(EmptyProject):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of
+from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of, script
 
 METHOD = """\
 from methods.steps import times
@@ -22,15 +22,10 @@ def product(file: File, by: int = 1):
     return {"value": times(float(file.path.read_text()), by)}
 """
 HELPER = "def times(value, by):\n    return 2 * value * by\n"
-DECORATED = """\
-from shortloop import pipeline
-
-
-@pipeline
-def main(run):
-    print("the pipeline is asked")
-    return run.build("product", file=run.file("number.txt"))
-"""
+DECORATED = script("""
+print("the pipeline is asked")
+return run.build("product", file=run.file("number.txt"))
+""")
 OWN = """\
 from pathlib import Path
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of, wait_for
+from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of, script, wait_for
 from on_a_terminal import all_from
 
 FIRST = """\
@@ -59,14 +59,7 @@ class Powers(Settings):
 def main(run, settings: Powers):
     return run.build("square", of=run.build("first", seed=settings.seed), power=settings.power)
 """
-NO_SETTINGS = """\
-from shortloop import pipeline
-
-
-@pipeline
-def main(run):
-    return run.build("first", seed=1)
-"""
+NO_SETTINGS = script('return run.build("first", seed=1)')
 OWN_WAY = """\
 import os
 import tomllib

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from cases import first_cases
-from live_project import EmptyProject, fixture_of
+from live_project import EmptyProject, fixture_of, script
 
 from shortloop.stages.results import Result
 
@@ -118,14 +118,7 @@ def found():
 def at_import(number):
     return {"x": threads.submit(abs, number).result()}
 """
-SCRIPT = """\
-from shortloop import pipeline
-
-
-@pipeline
-def main(run):
-    return run.build("{name}", file=run.file("firms.csv"))
-"""
+SCRIPT = script('return run.build("{name}", file=run.file("firms.csv"))')
 
 
 class ThreadsProject(EmptyProject):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of, wait_for
+from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of, script, wait_for
 
 from shortloop.store.crash_repair import kept_units
 
@@ -138,22 +138,14 @@ class Own(Stage):
 
 globals().update(exax_method(Own, __file__))
 '''
-SCRIPT = """\
-import json
-from pathlib import Path
-
-from shortloop import pipeline
-
-ASKED = Path(__file__).parents[1] / "asked.json"
-
-
-@pipeline
-def main(run):
-    asked = json.loads(ASKED.read_text())
-    for stage, options in asked:
-        job = run.build(stage, partition=f"{stage} {options['source']}", **options)
-    return job
-"""
+SCRIPT = script(
+    """
+for stage, options in asked:
+    job = run.build(stage, partition=f"{stage} {options['source']}", **options)
+return job
+""",
+    reads="asked.json",
+)
 
 
 class OrderProject(EmptyProject):

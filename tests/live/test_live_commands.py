@@ -56,6 +56,7 @@ SLOW = (
     "engines.md",
     "first-study.md",
     "frames.md",
+    "json.md",
     "looking-up.md",
     "panel.md",
     "stages.md",

@@ -9,12 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from live_project import AX, served
+from live_project import AX
 from toy_project import DagProject, before_the_cut, expected
-
-
-class Edited(DagProject):
-    edits_package = True
 
 
 def deleted(file: Path) -> None:
@@ -70,28 +66,6 @@ def test_results_that_are_damaged(
     assert toy.go().reused == set(ran.jobs)
 
 
-@pytest.mark.parametrize("what", [pytest.param("a job that runs", marks=pytest.mark.slow), "between jobs"])
-def test_ax_gc_during_a_run(toy: DagProject, what: str) -> None:
-    nodes = toy.new_chains()
-    before = toy.finished()
-    toy.break_at("analysis", nodes[0 if what == "a job that runs" else 2].number, "hold")
-    running = toy.start()
-    toy.wait_until_reached()
-    kept = toy.finished() - before
-    for _ in range(5):  # it stops where the run writes or renames a file meanwhile
-        deleted = toy.ax("gc")
-        if not any(said in deleted.stderr for said in ("Directory not empty", "FileNotFoundError")):
-            break
-    deleted.ok()
-    toy.mend()
-    ended = toy.end(running)
-    assert ended.status == 1
-    assert "the folder of this run was deleted while it ran" in ended.said
-    ran = toy.go()
-    toy.check(ran, expected(nodes))
-    assert ran.reused >= kept  # and what was built before the run has noticed
-
-
 @pytest.mark.parametrize("damage", [empty, pytest.param(zeros, marks=pytest.mark.slow)])
 def test_a_power_cut(toy: DagProject, damage: Callable[[Path], None]) -> None:
     """Manifests are on disk before anybody relies on them; what has none may be of any length."""
@@ -133,25 +107,6 @@ def test_all_of_a_job_is_copied_over_another(toy: DagProject) -> None:
     assert ran.fresh == [True, False, False, False, False]
     assert f"{one.name} was damaged: manifest.json is that of {other.name}" in ran.said
     assert toy.go().jobs == ran.jobs
-
-
-def test_a_power_cut_that_spared_the_files() -> None:
-    """Nobody can know, so a job without a manifest from before is built again."""
-    with served(Edited) as toy:
-        nodes = toy.new_chains()
-        store = toy.folder / "shortloop/store/store.py"
-        text = store.read_text(encoding="utf-8")
-        begin, end = "self._disk.submit(write_manifest, folder, manifest)", "written.result()"
-        assert text.count(begin) == text.count(end) == 1
-        store.write_text(text.replace(begin, "Future()").replace(end, "return"), encoding="utf-8")
-        before = toy.go()
-        store.write_text(text, encoding="utf-8")
-        toy.kill_server()
-        shutil.rmtree(toy.folder / "workdirs/main/.shortloop")
-        before_the_cut(toy.job_folder(before.jobs[4]))
-        ran = toy.end(toy.start_command())
-        toy.check(ran, expected(nodes))
-        assert ran.fresh == [False, False, False, False, True]
 
 
 def test_lists_of_builds_that_were_cut_short(toy: DagProject) -> None:

@@ -4,7 +4,6 @@ changed and put back, modules that nobody names."""
 from __future__ import annotations
 
 import subprocess
-import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -58,17 +57,6 @@ def test_old_bytecode_of_a_helper_of_the_package_itself(one: Outside) -> None:
     finally:
         unseen_edit(threads, text)
     assert one.one()[:2] == (before, False)
-
-
-def test_machine_code_of_numba_is_that_of_all_files_it_comes_from(one: Outside) -> None:
-    one.write("methods/outer.py", "import numba\nfrom methods.inner import g\n\n@numba.njit(cache=True)\n"
-              "def f(x):\n    return g(x) * 10\n")  # fmt: skip
-    inner = "import numba\n\nK = {}\n\n@numba.njit(cache=True)\ndef g(x):\n    return x + K\n"
-    one.write_method("compiled", "from methods.outer import f\nreturn f(1)")
-    one.order("compiled")
-    for number in (1, 2):
-        one.write("methods/inner.py", inner.format(number))
-        assert one.one()[:2] == (10 * (1 + number), True)
 
 
 LATE = """wait("before")
@@ -239,52 +227,6 @@ def test_code_that_a_key_cannot_see_is_refused_unless_it_is_named(one: Outside, 
         assert one.one()[:2] == (2, True)
 
 
-def test_a_compiled_module_beside_a_method_counts(one: Outside) -> None:
-    one.write_method("compiled_module", "from methods import fast\nreturn fast.value()")
-    one.order("compiled_module")
-    for number in (1, 2):
-        build_extension(one.folder / "methods", number)
-        assert one.one()[:2] == (number, True)
-    assert one.one()[:2] == (2, False)
-
-
-def test_a_file_that_a_method_opens_without_a_word_is_named(one: Outside) -> None:
-    one.write("methods/table.txt", "7")
-    one.write_method("opens", 'return int((FOLDER / "methods" / "table.txt").read_text())')
-    one.order("opens")
-    value, fresh, said = one.one()
-    assert (value, fresh) == (7, True)
-    assert "has read methods/table.txt, which its key does not see" in said
-    job, _ = one.read_json("last.json")
-    assert "methods/table.txt" in one.shortloop("show", job).stdout
-    one.write("registered.txt", "8")
-    body = 'from shortloop.store.inputs import locate\nreturn int(locate(options["file"]).read_text())'
-    one.write_method("declares", body)
-    one.order("declares", files={"file": "registered.txt"})
-    assert "warning" not in one.one()[2]
-
-
-def test_what_a_method_of_others_declares_counts(one: Outside) -> None:
-    """As exax means it: paths relative to the method, and modules."""
-    body = 'return int((FOLDER / "methods" / "theirs.txt").read_text()) + theirs.K'
-    one.write("methods/theirs.py", "K = 10\n")
-    data = one.write("methods/theirs.txt", "1")
-    one.write_method("of_others", body, "from methods import theirs")
-    method = one.folder / "methods" / "a_of_others.py"
-    text = method.read_text(encoding="utf-8")
-    text = text.replace("from shortloop.keys.code import code_of\n\n", "")
-    method.write_text(text.replace("code_of(__file__)", '["theirs.txt", theirs]'), encoding="utf-8")
-    one.order("of_others")
-    value, fresh, said = one.one()
-    assert (value, fresh) == (11, True)
-    assert "warning" not in said
-    assert one.one()[:2] == (11, False)
-    unseen_edit(data, "2")
-    assert one.one()[:2] == (12, True)
-    one.write("methods/theirs.py", "K = 20\n")
-    assert one.one("-q")[:2] == (22, True)
-
-
 def swapped(one: Outside, file: Path, other: str) -> str:
     """Change a file before a job reads it, and put it back before the job ends; what the run says."""
     text = file.read_text(encoding="utf-8")
@@ -332,23 +274,6 @@ sys.meta_path.append(Finder)
         if file.exists():
             yield
             file.unlink()
-
-
-def build_extension(folder: Path, number: int) -> None:
-    """A module in C, beside the methods."""
-    source = f"""
-#include <Python.h>
-static PyObject *value(PyObject *self, PyObject *none) {{ return PyLong_FromLong({number}); }}
-static PyMethodDef methods[] = {{{{"value", value, METH_NOARGS, ""}}, {{NULL, NULL, 0, NULL}}}};
-static struct PyModuleDef module = {{PyModuleDef_HEAD_INIT, "fast", "", -1, methods}};
-PyMODINIT_FUNC PyInit_fast(void) {{ return PyModule_Create(&module); }}
-"""
-    file = folder / "fast.c"
-    file.write_text(source, encoding="utf-8")
-    include = sysconfig.get_paths()["include"]
-    made = folder / f"fast{sysconfig.get_config_var('EXT_SUFFIX')}"
-    made.unlink(missing_ok=True)
-    subprocess.run(["cc", "-shared", "-fPIC", f"-I{include}", str(file), "-o", str(made)], check=True)
 
 
 def test_a_project_that_prepares_too_late_is_refused(one: Outside) -> None:

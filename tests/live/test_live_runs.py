@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import signal
 
-import pytest
 from bootstrap_project import BootstrapProject
+from cases import first_cases
 from live_project import AX, PATIENCE, fixture_of, wait_for
 
 COLUMNS = ["run", "when", "script", "settings", "part", "built", "reused", "seconds", "exit"]
@@ -44,13 +44,8 @@ def test_each_run_has_a_line(project: BootstrapProject) -> None:
     assert "a number from 1 to 4" in project.refused("runs", "5")
 
 
-@pytest.mark.parametrize(
-    ("end", "exit_"),
-    [
-        (signal.SIGKILL, "cut off"),
-        pytest.param(signal.SIGINT, "130", marks=pytest.mark.slow),
-        pytest.param(signal.SIGTERM, "143", marks=pytest.mark.slow),
-    ],
+@first_cases(
+    1, ("end", "exit_"), [(signal.SIGKILL, "cut off"), (signal.SIGINT, "130"), (signal.SIGTERM, "143")]
 )
 def test_a_run_that_did_not_end(project: BootstrapProject, end: signal.Signals, exit_: str) -> None:
     number = len(table(project))

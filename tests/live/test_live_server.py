@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import re
 import signal
 import time
 from pathlib import Path
 
-import pytest
 from live_project import PATIENCE, SHORTLOOP, fixture_of, processes, wait_for
 from toy_project import DagProject, chains
-
-from shortloop.exax.patches.processes import KNOWN_VERSIONS
 
 
 class StoppedProject(DagProject):
@@ -62,23 +57,6 @@ def test_a_killed_run_takes_its_server_with_it(stopped: DagProject) -> None:
     wait_until_alone(stopped.folder)
 
 
-@pytest.mark.parametrize("wanted", [None, pytest.param(1000, marks=pytest.mark.slow)])
-def test_slices_are_as_many_as_cores_unless_fewer_are_wanted(stopped: DagProject, wanted: int | None) -> None:
-    command = [] if wanted is None else [f"SHORTLOOP_SLICES={wanted}"]
-    stopped.shell("env", "-u", "SHORTLOOP_SLICES", *command, SHORTLOOP, "run", "dag").ok()
-    cores = len(os.sched_getaffinity(0))
-    assert (stopped.folder / "workdirs/main/.slices").read_text().strip() == str(cores)
-
-
-def test_a_socket_path_that_is_too_long_is_explained(stopped: DagProject) -> None:
-    deep = stopped.folder.joinpath(*["a-long-folder-name"] * 6)
-    deep.mkdir(parents=True)
-    for name in ("methods", "build_scripts", "dev", "accelerator.conf"):
-        (deep / name).symlink_to(stopped.folder / name)
-    said = stopped.shell(SHORTLOOP, "run", "dag", below="/".join(["a-long-folder-name"] * 6)).fails()
-    assert "too long" in said
-
-
 LOUD = """
 from shortloop import pipeline, stage
 
@@ -122,14 +100,3 @@ def test_first_results_load_no_method_anew(stopped: DagProject) -> None:
     before = stopped.processes()["runner"]
     assert stopped.go().status == 0
     assert stopped.processes()["runner"] == before
-
-
-def test_an_unknown_version_of_exax_is_refused(stopped: DagProject, tmp_path: Path) -> None:
-    (tmp_path / "sitecustomize.py").write_text("import accelerator\naccelerator.__version__ = '2026.1.1'\n")
-    path = f"{tmp_path}{os.pathsep}{stopped.environment().get('PYTHONPATH', '')}".rstrip(os.pathsep)
-    for done in (stopped.shortloop("run", "dag", PYTHONPATH=path), stopped.ax("server", PYTHONPATH=path)):
-        assert done.returncode != 0
-        assert re.search(r"InputError|^shortloop: ", done.stdout + done.stderr, re.M)
-        assert f"accelerator=={KNOWN_VERSIONS[-1]}" in done.stdout + done.stderr
-    wait_until_alone(stopped.folder)
-    assert not [*stopped.folder.glob("workdirs/**/setup.json")]

@@ -179,6 +179,7 @@ def test_threads_that_are_started_as_a_method_is_imported(project: ThreadsProjec
     project.works("run", "at_import")
 
 
+@pytest.mark.slow  # tests/exax/test_stalled_jobs.py has one that waits for less
 def test_a_job_that_can_only_wait_for_ever_is_ended_and_says_where(project: ThreadsProject) -> None:
     project.write_stage("waits", WAITS, SCRIPT.replace(', file=run.file("firms.csv")', ""))
     said = project.shortloop("run", "waits").fails()

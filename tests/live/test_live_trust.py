@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from live_project import PATIENCE, fixture_of, served, wait_for
+from live_project import PATIENCE, fixture_of, wait_for
 from live_toy import METHOD, STEPS, ToyProject
 
 server = fixture_of(ToyProject)
@@ -76,30 +76,6 @@ def test_code_that_is_edited_while_a_job_runs(toy: ToyProject) -> None:
     assert [toy.value(folder.name) for folder in last_jobs(toy)] == [first + 1, first + 1001, first + 2002]
     built, _ = toy.chain()
     assert toy.value(built[0]) == first + 1000
-
-
-class Edited(ToyProject):
-    edits_package = True
-
-
-def test_finished_jobs_without_a_manifest_are_taken_over() -> None:
-    """As those of a run that is killed before it can manifest one."""
-    with served(Edited) as toy:
-        toy.new_chain()
-        manifest = toy.folder / "shortloop" / "store" / "manifest.py"
-        text = manifest.read_text(encoding="utf-8")
-        first = "    try:\n        for name in {*manifest.files"
-        edit(manifest, first, f"    os._exit(9)\n{first}")
-        assert toy.ax("run", "chain").returncode == 9
-        manifest.write_text(text, encoding="utf-8")
-        done = [file.parent for file in (toy.folder / "workdirs/main").glob("main-[0-9]*/post.json")]
-        cut = [each for each in done if (each / ".notes").exists() and not (each / "manifest.json").exists()]
-        assert cut
-        built, _ = toy.chain()
-        assert len(built) == 3 - len(cut)
-        assert not {folder.name for folder in cut} & set(built)
-        assert all((folder / "manifest.json").is_file() for folder in cut)
-        assert not any((folder / ".notes").exists() for folder in cut)
 
 
 def test_a_job_grows_from_the_one_before(toy: ToyProject) -> None:

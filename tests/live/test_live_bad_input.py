@@ -92,7 +92,7 @@ def fresh(project: LiveProject) -> Iterator[LiveProject]:
     shutil.rmtree(project.folder / "results", ignore_errors=True)
 
 
-@first_cases(2, "case", CASES)
+@first_cases(1, "case", CASES)
 def test_bad_input_stops_the_run(fresh: LiveProject, case: str) -> None:
     spoil, words = CASES[case]
     spoil(fresh)

@@ -248,6 +248,7 @@ def test_a_touched_or_moved_file_rebuilds_nothing(unchanged: LiveProject) -> Non
         assert unchanged.run().keys() == set()
     finally:
         elsewhere.rename(unchanged.folder / "data")
+        unchanged.edit_study('folder = "elsewhere"', 'folder = "data"')
 
 
 @pytest.mark.slow

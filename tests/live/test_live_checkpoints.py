@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from typing import ClassVar
 
 import pytest
 from live_one import OneProject, unseen_edit
-from live_project import AX, PATIENCE, served
+from live_project import AX, PATIENCE, fixture_of
 
 STAGE = """\
 import os
@@ -25,6 +26,8 @@ FOLDER = Path(os.environ["TOY_WAIT"])
 
 
 class Units(Stage):
+    number: int
+
     def units(self):
         return 3
 
@@ -63,11 +66,17 @@ class CheckpointsProject(OneProject):
     }
 
 
+project = fixture_of(CheckpointsProject)
+numbers = itertools.count()
+
+
 @pytest.fixture
-def one() -> Iterator[OneProject]:
-    with served(CheckpointsProject) as made:
-        made.order("units")
-        yield made
+def one(project: OneProject) -> OneProject:
+    """A job that was never built, of the code as it was first."""
+    project.write("methods/late.py", "K = 1\n")
+    computed(project)
+    project.order("units", number=next(numbers))
+    return project
 
 
 def computed(one: OneProject) -> list[str]:

@@ -71,6 +71,7 @@ def test_they_set_everything_up_first(clone: Path, tmp_path: Path, command: str)
     assert sorted(map(planned.index, steps)) == [*map(planned.index, steps)]
 
 
+@pytest.mark.slow
 def test_make_run_runs_the_main_pipeline(clone: Path, tmp_path: Path) -> None:
     study = tmp_path / "study.toml"  # the default one takes a minute
     study.write_text(STUDY, encoding="utf-8")

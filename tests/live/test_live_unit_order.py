@@ -9,7 +9,7 @@ import signal
 from pathlib import Path
 from typing import Any, ClassVar
 
-import pytest
+from cases import first_cases
 from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of, script, wait_for
 
 from shortloop.store.crash_repair import kept_units
@@ -248,16 +248,17 @@ def test_units_of_earlier_jobs_keep_their_values(project: OrderProject) -> None:
         assert project.computed() == new * len(asked())
 
 
-@pytest.mark.parametrize(
+@first_cases(
+    1,
     ("engine", "then", "number"),
     [
-        ("slices", "slices", signal.SIGINT),
         ("joblib", "slices", signal.SIGKILL),
-        pytest.param("joblib", "joblib", signal.SIGINT, marks=pytest.mark.slow),
-        pytest.param("slices", "joblib", signal.SIGKILL, marks=pytest.mark.slow),
-        pytest.param("dask", "slices", signal.SIGINT, marks=pytest.mark.slow),
-        pytest.param("slices", "dask", signal.SIGINT, marks=pytest.mark.slow),
-        pytest.param("ray", "ray", signal.SIGINT, marks=pytest.mark.slow),
+        ("slices", "slices", signal.SIGINT),
+        ("joblib", "joblib", signal.SIGINT),
+        ("slices", "joblib", signal.SIGKILL),
+        ("dask", "slices", signal.SIGINT),
+        ("slices", "dask", signal.SIGINT),
+        ("ray", "ray", signal.SIGINT),
     ],
 )
 def test_a_run_that_was_cut_off_goes_on_with_the_right_units(

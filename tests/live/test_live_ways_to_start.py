@@ -93,7 +93,7 @@ class Powers(EmptyProject):
 project = fixture_of(Powers)
 
 
-@pytest.mark.parametrize("command", ASK)
+@first_cases(4, "command", ASK)
 def test_a_question_has_one_answer(project: Powers, command: str) -> None:
     answers = {way: _without_times(project.said(way, command)) for way in WAYS}
     assert len({*answers.values()}) == 1, answers

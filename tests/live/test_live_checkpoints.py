@@ -106,14 +106,6 @@ def edited_meanwhile(one: OneProject) -> Iterator[subprocess.Popen[str]]:
         (one.folder / "hold-each").touch()
 
 
-def test_a_job_goes_on_where_it_was(one: OneProject) -> None:
-    with one.held("unit-2"):
-        cut_off(one, one.popen(AX, "run", "one"))
-    assert computed(one)[:1] == ["0"]
-    assert one.one()[:2] == (1, True)
-    assert "2" in computed(one)
-
-
 def test_units_of_code_that_was_put_back_are_computed_again(one: OneProject) -> None:
     with edited_meanwhile(one) as running:
         cut_off(one, running)

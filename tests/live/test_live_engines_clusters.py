@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from deploy_compose import DEPLOY, Machines, free_port, listens, machines, make_certificates, services_of
 from engine_project import EngineProject
-from live_project import PATIENCE, ROOT, STUDY, LiveProject, fixture_of, processes, served, slowness, wait_for
+from live_project import PATIENCE, ROOT, STUDY, LiveProject, fixture_of, served, slowness, wait_for
 
 pytest.importorskip("distributed", reason="distributed is not installed")
 pytestmark = pytest.mark.slow  # tests/deploy/test_dask_cluster.py has certificates in each `make test`
@@ -44,12 +44,6 @@ class Cluster:
     def go_on(self) -> bool:
         """Whether all that was started, and not killed, still runs."""
         return all(process.poll() is None for process in self.machines.started.values())
-
-    def job_processes(self) -> list[int]:
-        """Processes of jobs, which the forkservers of its workers have forked."""
-        found = self.machines.left()
-        servers = {process for process, command in found.items() if "engines.forkserver" in command}
-        return [number for number, each in processes().items() if {number, each.parent} <= servers]
 
 
 @contextmanager
@@ -171,12 +165,6 @@ def test_a_study_leaves_the_same_bits(cluster: Cluster) -> None:
         assert "] built" not in project.ax("run", "build_pipeline").ok().stdout
 
 
-def test_processes_of_ended_jobs_are_not_kept_for_ever(new_jobs: EngineProject, cluster: Cluster) -> None:
-    new_jobs.ax("run", "x", **variables(cluster)).ok()
-    assert cluster.job_processes()
-    wait_for(lambda: not cluster.job_processes())
-
-
 @pytest.mark.parametrize("whose", ["another authority", "nobody"])
 def test_who_has_no_certificate_of_it_is_refused(
     new_jobs: EngineProject, cluster: Cluster, whose: str, tmp_path: Path
@@ -198,27 +186,6 @@ def test_who_has_no_certificate_of_it_is_refused(
     assert "Traceback" not in said
     assert seconds < 20 * slowness()
     assert not factors(new_jobs)
-
-
-def test_projects_do_not_meet_in_it(toy: EngineProject, cluster: Cluster) -> None:
-    """Their modules have the same names."""
-    toy.mend()
-    toy.ask(partitions=["own"])
-    toy.ax("run", "x", **variables(cluster)).ok()
-    own = sum_of_factors(toy)
-    with served(EngineProject) as other:
-        steps = other.folder / "tools/steps.py"
-        steps.write_text(steps.read_text().replace("1.5", "4.5"))
-        other.ask(partitions=["own"])
-        other.ax("run", "x", **variables(cluster)).ok()
-        assert sum_of_factors(other) == pytest.approx(3 * own)
-
-
-def sum_of_factors(project: EngineProject) -> float:
-    """Of the last run."""
-    (job,) = {each["job"] for each in project.summary()["jobs"] if each["stage"] == "factors"}
-    found: float = project.record(job)["facts"]["sum"]
-    return found
 
 
 def test_a_worker_dies(new_jobs: EngineProject, own_cluster: Cluster) -> None:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import pandas as pd
 import pytest
-from live_project import EmptyProject, fixture_of, served
+from live_project import EmptyProject, fixture_of
 
 from shortloop.stages.results import Result
 
@@ -86,8 +86,6 @@ FIRMS = {"a": 3, "b": 4, "c": 5, "007": 6}
 class FunctionsProject(EmptyProject):
     """A panel, a fit for each of its firms, and results of every kind."""
 
-    more: ClassVar[dict[str, str]] = {}
-
     sources: ClassVar = {
         "methods/a_panel.py": PANEL,
         "methods/a_fit.py": FIT,
@@ -102,7 +100,7 @@ class FunctionsProject(EmptyProject):
         self.write_panel(FIRMS)
 
     def environment(self, **more: str) -> dict[str, str]:
-        return {**super().environment(**more), "COMPUTED": str(self.folder / ".computed"), **self.more}
+        return {**super().environment(**more), "COMPUTED": str(self.folder / ".computed")}
 
     def write_fit(self, text: str) -> None:
         self.write("methods/a_fit.py", text)
@@ -132,12 +130,6 @@ class FunctionsProject(EmptyProject):
     def last(self, stage: str) -> Result:
         """The job of a stage in the last run."""
         return self.last_results()[stage]
-
-
-class OnOneSlice(FunctionsProject):
-    """The same, where one process computes all units."""
-
-    more: ClassVar[dict[str, str]] = {"SHORTLOOP_SLICES": "1"}
 
 
 project = fixture_of(FunctionsProject)
@@ -199,12 +191,12 @@ def test_only_units_that_read_something_else_are_computed(
     assert f"{len(computed)} of {len(firms)} units computed" in said
     found = project.last("fit")
     if computed == ["b"]:  # the others take as long
-        with served(OnOneSlice) as other:
-            other.write_panel(firms, **slopes)
-            other.go()
-            anew = other.last("fit")
-            for name in ("line.npy", "mean.npy", "n.npy", "firm.npy", "last.parquet", "units.rows"):
-                assert (found.path / name).read_bytes() == (anew.path / name).read_bytes()
+        project.works("run", "panel", "--force", "fit")
+        assert project.computed() == sorted(firms)
+        anew = project.last("fit")
+        assert anew.job != found.job
+        for name in ("line.npy", "mean.npy", "n.npy", "firm.npy", "last.parquet", "units.rows"):
+            assert (found.path / name).read_bytes() == (anew.path / name).read_bytes()
     taken = len(firms) - len(computed)
     assert f"{taken} of {len(firms)} read the same" in " ".join(
         project.shortloop("show", found.job).stdout.split()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from cases import first_cases
 from live_project import EmptyProject, fixture_of, script
 
 from shortloop.stages.results import Result
@@ -80,8 +79,6 @@ def {name}(rows, unit: str):
     import numpy as np
 
     pools = np.array(os.getpid())
-    if os.environ.get("BAD") == unit:
-        {bad}
     return {{"x": float({value}), "process": pools}}
 """
 WAITS = """\
@@ -127,9 +124,7 @@ class ThreadsProject(EmptyProject):
         rows = [f"f{number:02},{number}\n" for number in range(FIRMS) for _ in range(3)]
         self.write("firms.csv", "firm,x\n" + "".join(rows))
         for name, (units, value) in STAGES.items():
-            self.write_stage(
-                name, METHOD.format(name=name, units=units, value=value, bad='raise KeyError("bad")')
-            )
+            self.write_stage(name, METHOD.format(name=name, units=units, value=value))
 
     def write_stage(self, name: str, method: str, script: str = SCRIPT) -> None:
         self.write(f"methods/a_{name}.py", method)
@@ -153,25 +148,6 @@ def test_units_are_computed_on_all_slices(project: ThreadsProject, name: str) ->
     assert found.record["engine"]["name"] == "slices"
     # Arrow has its threads again in a fork, so that these jobs are as quick as any.
     assert ("threads" in found.record["engine"]) == (name != "arrow")
-
-
-@first_cases(
-    2,
-    ("bad", "said"),
-    [
-        ('raise ValueError("three rows")', "ValueError: three rows"),
-        ("os._exit(3)", "exit with status 3"),
-        ("os.kill(os.getpid(), 9)", "signal 9 (SIGKILL)"),
-    ],
-)
-def test_a_unit_that_fails_is_named(project: ThreadsProject, bad: str, said: str) -> None:
-    units, value = STAGES["polars"]
-    text = METHOD.format(name="failing", units=units, value=value, bad=bad)
-    project.write_stage("failing", text.replace('os.environ.get("BAD")', '"f07"'))
-    done = project.shortloop("run", "failing")
-    assert done.returncode == 1
-    assert said in done.stdout + done.stderr
-    assert "f07" in done.stdout + done.stderr
 
 
 def test_threads_that_are_started_as_a_method_is_imported(project: ThreadsProject) -> None:

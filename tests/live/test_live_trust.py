@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from live_project import PATIENCE, fixture_of, wait_for
 from live_toy import METHOD, STEPS, ToyProject
+from toy_jobs import is_deleted
 
 server = fixture_of(ToyProject)
 
@@ -61,6 +63,35 @@ def test_edits_of_code_and_options(toy: ToyProject) -> None:
     assert [toy.value(job) for job in jobs] == [99, 198, 297]
     assert "built again" not in said  # nor anything twice
     assert toy.chain()[0] == []
+
+
+def test_a_change_is_foreseen_explained_and_cleaned_up_after(toy: ToyProject) -> None:
+    first = toy.new_chain()
+    assert "1 × toy: option add: " in toy.works("plan", "chain")
+    old, _ = toy.chain()
+    edit(toy.steps, "return value", "return value + 1")
+    text = toy.works("plan", "chain")
+    assert "3 × toy: code of steps.step (methods/steps.py)" in text
+    assert re.search(r"^3 jobs would be built, 0 reused: [\d.]+ s$", text, re.M)
+    new, printed = toy.chain()
+    assert printed.count("code of steps.step (methods/steps.py)") == 3
+    text = toy.works("why", new[-1])
+    assert f"compared with {old[-1]}, in its place before" in text
+    assert "+    return value + 1" in text
+    assert f"previous: {old[1]} → {new[1]} came out different" in text
+    assert "· code of steps.step" in toy.works("compare", old[0], new[0])
+    states = dict(re.findall(r"^(main-\d+) .* (\w+)$", toy.works("jobs"), re.M))
+    assert {states[job] for job in old} == {"superseded"}
+    toy.works("gc", "--delete")
+    assert all(is_deleted(toy.job_folder(job)) for job in old)
+    assert toy.chain()[0] == []  # what is needed is there
+    # The server that still thinks that it has them does not bring them back.
+    toy.steps.write_text(STEPS, encoding="utf-8")
+    again, _ = toy.chain()
+    assert [toy.value(job) for job in again] == [first, first + 1, first + 2]
+    assert not {*again} & {*old}
+    assert "all are as they were recorded" in toy.works("verify")
+    assert "state" in toy.works("show", old[0])
 
 
 def test_code_that_is_edited_while_a_job_runs(toy: ToyProject) -> None:

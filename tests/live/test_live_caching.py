@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import platform
 import shutil
@@ -16,6 +17,7 @@ import pytest
 from live_project import EditedProject, LiveProject, served, write_recording
 from PIL import Image
 
+from shortloop.exax.evidence import watchers
 from shortloop.keys.code import EXTRA_CODE
 
 FOLDED = """\
@@ -160,6 +162,21 @@ def test_nothing_is_built_again(unchanged: LiveProject, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_second_file_of_a_name_is_refused_until_it_takes_over(unchanged: LiveProject) -> None:
+    first = unchanged.folder / "study.toml"
+    second = unchanged.write("second.toml", first.read_text(encoding="utf-8"))
+    asked = ("--settings", str(second))
+    assert "a run would not begin: another study file is also named live" in unchanged.works("plan", *asked)
+    said = unchanged.shortloop("run", *asked).fails()
+    for words in ("another study file is also named live", str(first), str(second), "--take-over"):
+        assert words in said
+    taken = unchanged.works("run", *asked, "--take-over")
+    assert f"the study live was run from {first} before" in taken
+    assert "0 jobs built, 20 reused" in taken
+    assert "another study file is also named live" in unchanged.shortloop("run").fails()
+    assert "0 jobs built, 20 reused" in unchanged.works("run", SHORTLOOP_TAKE_OVER="1")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "below"),
@@ -288,3 +305,52 @@ def test_what_a_damaged_job_led_to_is_kept_and_reported(unchanged: LiveProject) 
         unchanged.edit_study(f"smooth = {old}", f"smooth = {new}")
         assert unchanged.run().keys() == GROUP
         assert trained in results.read_text(encoding="utf-8")
+
+
+# In the process that forks jobs, so in every process of every job: what is found for the first time.
+NOTE_IMPORTS = """
+import os
+import sys
+
+
+def note(event, arguments):
+    if event == "import" and arguments[0].partition(".")[0] in ("shortloop", "methods", "dev"):
+        job = getattr(sys.modules.get("accelerator.g"), "job", None)
+        if job is not None:
+            note = os.open(os.path.join(job.path, ".imported"), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+            os.write(note, f"{arguments[0]}\\n".encode())
+            os.close(note)
+
+
+sys.addaudithook(note)
+"""
+
+
+@pytest.mark.slow
+def test_everything_that_jobs_import_is_in_their_keys(unchanged: LiveProject) -> None:
+    methods = unchanged.folder / "methods" / "__init__.py"
+    methods.write_text(methods.read_text(encoding="utf-8") + NOTE_IMPORTS, encoding="utf-8")
+    # Loaded early: imports would not show.
+    warm = unchanged.folder / "shortloop" / "exax" / "patches" / "preload.py"
+    text = warm.read_text(encoding="utf-8")
+    warm.write_text(f"{text}\n\ndef announce(method, modules=()):\n    pass\n", encoding="utf-8")
+    unchanged.run()
+    package = unchanged.folder / "shortloop"
+    nothing = {  # packages without code
+        ".".join(file.parent.relative_to(unchanged.folder).parts)
+        for file in package.rglob("__init__.py")
+        if all(isinstance(each, ast.Expr) for each in ast.parse(file.read_text(encoding="utf-8")).body)
+    }
+    seen: dict[str, set[str]] = {}
+    for job in unchanged.summary()["jobs"]:
+        folder = unchanged.folder / "workdirs/main" / job["job"]
+        note = folder / ".imported"
+        if note.is_file():
+            imported = set(note.read_text(encoding="utf-8").split())
+            seen.setdefault(job["stage"], set()).update(imported)
+            parts = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["parts"]
+            assert imported - set(parts["code"]) - watchers() - nothing == set(), job["stage"]
+    of_all = {"check", "individual", "group", "report"}
+    stages = {"import_epochs", "evoked", "amplitude", "train", "apply", "permute", "intervals", "patterns"}
+    assert set(seen) == stages | of_all
+    assert "shortloop.eeg.decoding.train" in seen["train"]

@@ -1,5 +1,5 @@
 """Runs on a cluster whose nodes have not the project: the same files as on slices, each content sent once,
-and what happens if nodes or their caches are lost on the way."""
+also after a run that was killed."""
 
 from __future__ import annotations
 

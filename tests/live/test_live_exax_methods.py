@@ -6,12 +6,129 @@ from __future__ import annotations
 import re
 import shutil
 import socket
-from typing import ClassVar
+from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 from cases import first_cases
-from exax_project import NEW, OLD, STEPS, ExaxProject, expected, rows
-from live_project import AX, PATIENCE, fixture_of, script, wait_for
+from live_project import AX, PATIENCE, EmptyProject, fixture_of, script, wait_for
+
+ODD = """\
+import os
+from pathlib import Path
+
+from accelerator import OptionEnum, RequiredOption
+
+from . import steps
+from theirs.listed import more
+
+depend_extra = [steps, "words.txt", *map(Path, more)]
+options = {"how": OptionEnum("sum count"), "factor": RequiredOption(int), "seen": {"x"}}
+datasets = ("source", ["others"])
+
+
+def analysis(sliceno):
+    rows = [datasets.source, *datasets.others]
+    return [int(each) for ds in rows for each in ds.iterate_chain(sliceno, "a")]
+
+
+def synthesis(analysis_res, job):
+    rows = [each for slice in analysis_res for each in slice]
+    found = sum(rows) if options.how == "sum" else len(rows)
+    job.json_save(steps.scaled(found, options.factor), "found.json")
+"""
+READS = """\
+from accelerator import JobWithFile
+
+options = {"file": JobWithFile}
+
+
+def synthesis(job):
+    job.json_save(options.file.json_load() + 1, "more.json")
+"""
+TOTALS = """\
+from shortloop.exax.method import exax_method
+from shortloop.stages.dataset import Dataset
+from shortloop.stages.stage import Finished, Out, Stage
+
+
+class Totals(Stage):
+    rows: Dataset
+    more: list[Dataset]
+    none: Dataset | None
+
+    def units(self):
+        return len(self.rows.lines)
+
+    def outputs(self):
+        return {"sums": Out((len(self.rows.lines), 2), "i8", "slices × datasets", "sum of a column")}
+
+    def compute(self, unit):
+        more = sum(value for each in self.more for value, _ in each.iterate(unit, ["a", "a"]))
+        return {"sums": [sum(self.rows.iterate_chain(unit, "a")), more]}
+
+    def finish(self, out):
+        return Finished({"sums": out["sums"].sum(0).tolist(), "none": self.none is None})
+
+
+globals().update(exax_method(Totals, __file__))
+"""
+SCRIPT = """\
+import json
+from pathlib import Path
+
+from shortloop.run.executor import run_pipeline
+
+HERE = Path(__file__).parents[1]
+ODD = {"how": "sum", "factor": 2, "seen": {"b", "a"}}
+
+
+def main(urd):
+    return run_pipeline(urd, pipeline, note, name="rows")
+
+
+def pipeline(run):
+    old = run.build("csvimport", filename=run.file(HERE / "data/old.csv"), partition="old")
+    new = run.build("csvimport", filename=run.file(HERE / "data/new.csv"), partition="new", previous=old)
+    typed = run.build("dataset_type", datasets={"source": new}, column2type={"a": "int64_10"})
+    hashed = run.build("dataset_hashpart", source=typed, hashlabel="a")
+    few = run.build("dataset_filter_columns", source=typed, keep_columns=["a"])
+    odd = run.build("odd", source=hashed, others=[few, (old, "default")], **ODD)
+    reads = run.build("reads", file=(odd, "found.json"))
+    totals = run.build("totals", rows=hashed, more=[few, (few, "default")])
+    (HERE / "totals.json").write_text(json.dumps(totals.result().facts if totals.job else {}))
+    return reads
+
+
+def note(run, last, seconds):
+    names = [f"{each.stage} {each.partition or ''}".strip() for each in run.jobs]
+    found = {"jobs": dict(zip(names, [each.job for each in run.jobs]))}
+    found["built"] = [name for name, each in zip(names, run.jobs) if each.fresh]
+    found["more"] = json.loads((last.path / "more.json").read_text())
+    (HERE / "last.json").write_text(json.dumps(found))
+"""
+STEPS = [
+    "csvimport old",
+    "csvimport new",
+    "dataset_type",
+    "dataset_hashpart",
+    "dataset_filter_columns",
+    "odd",
+    "reads",
+    "totals",
+]
+OLD, NEW = range(1, 11), range(11, 31)
+
+
+def rows(values: Any) -> str:
+    return "a,b\n" + "".join(f"{each},x{each}\n" for each in values)
+
+
+def expected(old: Any = OLD, new: Any = NEW, factor: int = 2) -> int:
+    """What the last job must leave."""
+    hashed, filtered = sum(old) + sum(new), sum(new)
+    return factor * (hashed + filtered + sum(old)) + 1
+
 
 PLAIN = """\
 def main(urd):
@@ -48,22 +165,46 @@ def main(urd):
 """
 
 
-class Beside(ExaxProject):
+class ExaxProject(EmptyProject):
+    """Two files of rows, chained, typed, hashed and filtered by exax's own methods, and counted by others."""
+
     sources: ClassVar = {
-        **ExaxProject.sources,
+        "theirs/__init__.py": "",
+        "theirs/listed.py": "more = ['../more.txt']\n",
+        "theirs/more.txt": "one",
+        "theirs/methods/__init__.py": "",
+        "theirs/methods/steps.py": "def scaled(x, by):\n    return x * by\n",
+        "theirs/methods/words.txt": "one",
+        "theirs/methods/a_odd.py": ODD,
+        "theirs/methods/a_reads.py": READS,
+        "methods/a_totals.py": TOTALS,
+        "build_scripts/build_rows.py": SCRIPT,
+        "theirs/methods/a_slow.py": SLOW,
         "build_scripts/build_plain.py": PLAIN,
         "build_scripts/build_held.py": HELD,
-        "theirs/methods/a_slow.py": SLOW,
+        "data/old.csv": rows(OLD),
+        "data/new.csv": rows(NEW),
     }
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        more = "\taccelerator.standard_methods\n\ttheirs.methods auto-discover\n\tmethods auto-discover"
+        self.edit("accelerator.conf", "\tmethods auto-discover", more)
+
+    def go(self) -> tuple[dict[str, Any], str]:
+        """Run it, which must work: what it found, and what it said."""
+        done = self.ax("run", "rows").ok()
+        loaded = self.read_json("last.json")
+        return loaded, done.stdout + done.stderr
 
     def said(self, *command: str) -> str:
         return self.ax(*command).ok().stdout
 
 
-project = fixture_of(Beside)
+project = fixture_of(ExaxProject)
 
 
-def test_each_is_built_once(project: Beside) -> None:
+def test_each_is_built_once(project: ExaxProject) -> None:
     found, said = project.go()
     assert found["built"] == STEPS
     assert found["more"] == expected()
@@ -90,7 +231,7 @@ def test_each_is_built_once(project: Beside) -> None:
     ],
 )
 def test_what_a_change_touches_is_built_again(
-    project: Beside, name: str, old: str, new: str, built: list[str], why: str
+    project: ExaxProject, name: str, old: str, new: str, built: list[str], why: str
 ) -> None:
     before, _ = project.go()
     project.edit(name, old, new)
@@ -108,7 +249,7 @@ def test_what_a_change_touches_is_built_again(
     assert project.go()[0] == found | {"built": []}
 
 
-def test_an_equal_dataset_that_is_written_anew_changes_nothing_below(project: Beside) -> None:
+def test_an_equal_dataset_that_is_written_anew_changes_nothing_below(project: ExaxProject) -> None:
     """One that has other code, and one that had to be written again, as it was damaged."""
     before, _ = project.go()
     odd = before["jobs"]["odd"]
@@ -126,7 +267,7 @@ def test_an_equal_dataset_that_is_written_anew_changes_nothing_below(project: Be
 
 
 @first_cases(1, "how", ["damaged", "gone"])
-def test_datasets_that_lie_in_a_job_that_is_not_whole_are_written_again(project: Beside, how: str) -> None:
+def test_datasets_in_a_job_that_is_not_whole_are_written_again(project: ExaxProject, how: str) -> None:
     """What they say is the same, so what does not read them is as it was."""
     before, _ = project.go()
     folder = project.job_folder(before["jobs"]["csvimport old"])
@@ -143,7 +284,7 @@ def test_datasets_that_lie_in_a_job_that_is_not_whole_are_written_again(project:
     assert project.go()[0] == found | {"built": []}
 
 
-def test_a_longer_chain_counts_as_a_whole(project: Beside) -> None:
+def test_a_longer_chain_counts_as_a_whole(project: ExaxProject) -> None:
     """Of a dataset that is not touched, what comes before it is read as well."""
     before, _ = project.go()
     project.write("data/old.csv", rows(range(2, 7)))
@@ -155,7 +296,7 @@ def test_a_longer_chain_counts_as_a_whole(project: Beside) -> None:
     assert found["jobs"]["csvimport new"] != before["jobs"]["csvimport new"]
 
 
-def test_jobs_that_nothing_rests_on_are_found(project: Beside) -> None:
+def test_jobs_that_nothing_rests_on_are_found(project: ExaxProject) -> None:
     found, _ = project.go()
     project.shortloop("gc", "--delete").ok()
     assert project.go()[0] == found | {"built": []}
@@ -164,7 +305,7 @@ def test_jobs_that_nothing_rests_on_are_found(project: Beside) -> None:
 
 
 @pytest.mark.slow
-def test_a_stage_reads_datasets_slice_by_slice(project: Beside) -> None:
+def test_a_stage_reads_datasets_slice_by_slice(project: ExaxProject) -> None:
     project.write("data/old.csv", rows(OLD))
     project.write("data/new.csv", rows(NEW))
     found, _ = project.go()
@@ -195,7 +336,7 @@ rows = run.build("csvimport", filename=run.file("data/old.csv"), partition="ends
 
 
 @pytest.mark.slow
-def test_a_pipeline_may_end_with_a_method_of_others(project: Beside) -> None:
+def test_a_pipeline_may_end_with_a_method_of_others(project: ExaxProject) -> None:
     """Files that it has told exax of are delivered; of a dataset there is the job in the summary."""
     typed = 'run.build("dataset_type", source=rows, column2type={"a": "int64_10"})'
     for last, files in (
@@ -213,7 +354,7 @@ def test_a_pipeline_may_end_with_a_method_of_others(project: Beside) -> None:
     assert sorted(text.split()) == sorted(rows(OLD).split())
 
 
-def test_a_build_script_of_exax_runs_beside_ours(project: Beside) -> None:
+def test_a_build_script_of_exax_runs_beside_ours(project: ExaxProject) -> None:
     """Each keeps its own jobs, and a run of one has the other build nothing."""
     ours, _ = project.go()
     first = re.search(r"^plain .*", project.said("run", "plain"), re.MULTILINE)
@@ -227,7 +368,7 @@ def test_a_build_script_of_exax_runs_beside_ours(project: Beside) -> None:
     assert "csvimport" in project.said("urd", "list/2024-01-02")
 
 
-def test_a_terminal_may_know_ascii_alone(project: Beside) -> None:
+def test_a_terminal_may_know_ascii_alone(project: ExaxProject) -> None:
     project.go()
     project.edit("build_scripts/build_rows.py", '"factor": 2', '"factor": 7')
     ascii_alone = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
@@ -241,7 +382,7 @@ def test_a_terminal_may_know_ascii_alone(project: Beside) -> None:
     assert "option factor: 7 -> 8" in file.read_text(encoding="ascii")
 
 
-def test_jobs_and_datasets_are_shown(project: Beside) -> None:
+def test_jobs_and_datasets_are_shown(project: ExaxProject) -> None:
     ours, _ = project.go()
     jobs = ours["jobs"]
     assert "dataset_type" in project.said("job", jobs["dataset_type"])
@@ -258,7 +399,7 @@ def test_jobs_and_datasets_are_shown(project: Beside) -> None:
 
 
 @pytest.mark.slow
-def test_exax_may_tidy_up(project: Beside) -> None:
+def test_exax_may_tidy_up(project: ExaxProject) -> None:
     """It takes what did not finish, and what we have deleted or set aside; no job that anything rests on."""
     before, _ = project.go()
     damaged = project.job_folder(before["jobs"]["dataset_hashpart"])
@@ -284,7 +425,7 @@ def test_exax_may_tidy_up(project: Beside) -> None:
     assert back["built"] == ["odd", "reads"], told
 
 
-def test_a_job_that_exax_deletes_while_it_runs_is_built_again(project: Beside) -> None:
+def test_a_job_that_exax_deletes_while_it_runs_is_built_again(project: ExaxProject) -> None:
     hold = project.write("hold", "")
     running = project.popen(AX, "run", "held")
     wait_for((project.folder / "held").exists)

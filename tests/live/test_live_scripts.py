@@ -73,22 +73,6 @@ def test_scripts_and_settings_have_folders_of_their_own(project: Scripts) -> Non
         assert project.results() == wanted
 
 
-def test_a_second_settings_file_of_one_name_is_refused_until_it_takes_over(project: Scripts) -> None:
-    assert "results/counts:" in project.works("run", "counts")
-    second = str(project.write("away/counts.toml", "to = 4\n"))
-    said = project.works("plan", "counts", "--settings", second)
-    assert "a run would not begin: another settings file is also named counts" in said
-    said = project.shortloop("run", "counts", "--settings", second).fails()
-    for words in ("another settings file is also named counts", second, "--take-over"):
-        assert words in said
-    said = project.works("run", "counts", "--settings", second, "--take-over")
-    assert f"the settings counts was run from {project.folder / 'counts.toml'} before" in said
-    assert "another settings file" in project.shortloop("run", "counts").fails()
-    assert "0 jobs built, 1 reused" in project.works("run", "counts", SHORTLOOP_TAKE_OVER="1")
-    moved = (project.folder / "counts.toml").rename(project.folder / "moved.toml")
-    assert "0 jobs built, 1 reused" in project.works("run", "counts", "--settings", str(moved))
-
-
 def test_a_script_that_is_not_there(project: Scripts) -> None:
     """`ax run` looks for it in all packages, also in the first of the configuration, and says so."""
     for command in ("run", "plan"):

@@ -183,6 +183,8 @@ def test_a_second_file_of_a_name_is_refused_until_it_takes_over(unchanged: LiveP
     [
         ("[permutations]", "[group]\nsmooth = 0.5\n\n[permutations]", ()),
         ("0.01]", "0.01, 0.1]", ("train", "apply", "permute", "intervals", "patterns")),
+        ("folds = 3", 'folds = 3\nscore = "accuracy"', ("permute", "intervals")),
+        ("folds = 3", 'folds = 3\nscore = "auc"', ("train", "apply", "permute", "intervals", "patterns")),
         ("count = 39", "count = 59", ("permute",)),  # each `make test` asks an installed package for it
     ],
 )

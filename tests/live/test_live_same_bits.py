@@ -31,6 +31,9 @@ STUDIES |= {
     for name, count in {"linear-svm": 39, "lda": 1501, "ridge": 39}.items()
 }
 STUDIES["training labels shuffled"] = STUDY.replace("count = 39", 'count = 19\nnull = "training-labels"')
+STUDIES["areas, training labels shuffled"] = STUDIES["training labels shuffled"].replace(
+    "folds = 3", 'folds = 3\nscore = "auc"', 1
+)
 
 
 CORE = """

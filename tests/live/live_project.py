@@ -32,6 +32,8 @@ PATIENCE = 300.0  # s until what hangs is ended: nothing is measured by it, as m
 AX = Path(sys.executable).with_name("ax")
 SHORTLOOP = AX.with_name("shortloop")
 
+FILES = {"STUDY": "study.toml", "FOLDER": "", "BOARD": "board", "COMPUTED": ".computed"}
+"""Files and folders that methods are told of: the settings, the project, where jobs meet, units computed."""
 STUDY = """\
 name = "live"
 seed = 3
@@ -208,8 +210,8 @@ class LiveProject:
         # Bytecode is written, as on a user's machine: not writing it hides code that is run as it was.
         dropped = ("_NUM_THREADS", "PYTHONDONTWRITEBYTECODE")
         kept = {k: v for k, v in os.environ.items() if not k.endswith(dropped)}
-        study = str(self.folder / "study.toml")
-        return {**kept, "USER": "tester", "STUDY": study, "SHORTLOOP_SLICES": "2", **more}
+        files = {name: str(self.folder / file) for name, file in FILES.items()}
+        return {**kept, "USER": "tester", "SHORTLOOP_SLICES": "2", **files, **more}
 
     def shell(self, *command: str | Path, below: str = "", **environment: str) -> Done:
         """Run a command in the project's folder, or one below it."""
@@ -287,6 +289,13 @@ class LiveProject:
         """Run a script; the jobs it built: ids by (stage, participant)."""
         lines = re.findall(r"\] built (\S+) +(\S*) +(main-\d+)", self.ax("run", script).ok().stdout)
         return {(stage, participant or None): job for stage, participant, job in lines}
+
+    def computed(self) -> list[str]:
+        """Units that methods noted since this was asked last."""
+        file = self.folder / FILES["COMPUTED"]
+        found = sorted(file.read_text().split()) if file.exists() else []
+        file.unlink(missing_ok=True)
+        return found
 
     def read_json(self, name: str) -> Any:
         return json.loads((self.folder / name).read_text(encoding="utf-8"))

@@ -22,7 +22,7 @@ from methods.via import late
 from shortloop.exax.method import exax_method
 from shortloop.stages.stage import Out, Stage
 
-FOLDER = Path(os.environ["TOY_WAIT"])
+FOLDER = Path(os.environ["FOLDER"])
 
 
 class Units(Stage):

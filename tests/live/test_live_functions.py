@@ -99,9 +99,6 @@ class FunctionsProject(EmptyProject):
         super().__init__(folder)
         self.write_panel(FIRMS)
 
-    def environment(self, **more: str) -> dict[str, str]:
-        return {**super().environment(**more), "COMPUTED": str(self.folder / ".computed")}
-
     def write_fit(self, text: str) -> None:
         self.write("methods/a_fit.py", text)
 
@@ -119,13 +116,6 @@ class FunctionsProject(EmptyProject):
     def go(self) -> str:
         """Run it, which must work; what it said."""
         return self.ax("run", "panel").ok().stdout
-
-    def computed(self) -> list[str]:
-        """Firms that were computed since this was asked last."""
-        file = self.folder / ".computed"
-        found = sorted(file.read_text().split()) if file.exists() else []
-        file.unlink(missing_ok=True)
-        return found
 
     def last(self, stage: str) -> Result:
         """The job of a stage in the last run."""

@@ -111,7 +111,7 @@ class LogsProject(EmptyProject):
     _salt = 0
 
     def environment(self, **more: str) -> dict[str, str]:
-        return super().environment(FOLDER=str(self.folder), PYTHONIOENCODING="utf-8", **more)
+        return super().environment(PYTHONIOENCODING="utf-8", **more)
 
     def ask(self, **options: object) -> None:
         self._salt += 1  # so that the job and its units are new

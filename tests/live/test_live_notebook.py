@@ -80,18 +80,8 @@ class NotebookProject(EmptyProject):
         lines = [f"{firm},{year},{slope * year}" for firm, slope in slopes.items() for year in range(3)]
         self.write("panel.csv", "\n".join(["firm,year,x", *lines, ""]))
 
-    def environment(self, **more: str) -> dict[str, str]:
-        return {**super().environment(**more), "COMPUTED": str(self.folder / ".computed")}
-
     def kernel(self, below: str = "") -> Kernel:
         return Kernel(self.folder / below, self.environment())
-
-    def computed(self) -> list[str]:
-        """Firms that were computed since this was asked last."""
-        file = self.folder / ".computed"
-        found = sorted(file.read_text().split()) if file.exists() else []
-        file.unlink(missing_ok=True)
-        return found
 
     def processes(self) -> list[str]:
         """Processes of servers and sessions of this project."""

@@ -154,9 +154,6 @@ class Project(EmptyProject):
         self.board.mkdir()
         self.asked = 0
 
-    def environment(self, **more: str) -> dict[str, str]:
-        return super().environment(BOARD=str(self.folder / "board"), **more)
-
     def script(self, lines: str) -> str:
         """A new build script of these lines; its name."""
         self.asked += 1

@@ -59,9 +59,6 @@ class Project(EmptyProject):
         self.board = folder / "board"
         self.board.mkdir()
 
-    def environment(self, **more: str) -> dict[str, str]:
-        return super().environment(BOARD=str(self.folder / "board"), **more)
-
     def begin(self, number: int) -> subprocess.Popen[str]:
         """Start a run of a new chain."""
         self.write("build_scripts/build_chain.py", CHAIN.replace("RUN", str(number)))

@@ -6,7 +6,6 @@ from __future__ import annotations
 import itertools
 import json
 import signal
-from pathlib import Path
 from typing import Any, ClassVar
 
 from cases import first_cases
@@ -160,13 +159,6 @@ class OrderProject(EmptyProject):
     }
     run_name = "x"
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self._computed = folder / ".computed"
-
-    def environment(self, **more: str) -> dict[str, str]:
-        return {**super().environment(**more), "COMPUTED": str(self._computed)}
-
     def ask(self, *jobs: tuple[str, dict[str, Any]]) -> None:
         """Stages, and options of each."""
         self.write("asked.json", json.dumps(jobs))
@@ -179,7 +171,7 @@ class OrderProject(EmptyProject):
     def cut_off(self, engine: str, least: int, number: int = signal.SIGKILL) -> int:
         """Start it, with units that take their time, and end it as soon as some are kept; how many."""
         self.computed()
-        slow = self._computed.with_name(f"{self._computed.name}.slow")
+        slow = self.folder / ".computed.slow"
         slow.touch()
         running = self.popen(SHORTLOOP, "run", "x", SHORTLOOP_ENGINE=engine)
         wait_for(lambda: self.kept() >= least or running.poll() is not None)
@@ -192,15 +184,6 @@ class OrderProject(EmptyProject):
     def kept(self) -> int:
         """How many units of jobs that are not finished are kept."""
         return sum(done for done, _ in kept_units(self.folder / "workdirs/main").values())
-
-    def lines(self) -> int:
-        return len(self._computed.read_text().split()) if self._computed.exists() else 0
-
-    def computed(self) -> int:
-        """How many units were computed since this was asked last."""
-        found = self.lines()
-        self._computed.unlink(missing_ok=True)
-        return found
 
     def check(self, jobs: int, units: int, factor: float = 1.0, first: int = 0) -> None:
         """Each unit has its own value, by what its name says; no process but this one is asked."""
@@ -233,7 +216,7 @@ def test_workers_compute_the_units_that_they_are_asked_for(project: OrderProject
     project.ask(*jobs)
     project.go("joblib")
     project.check(len(jobs), 12)
-    assert project.computed() == 12 * len(jobs)
+    assert len(project.computed()) == 12 * len(jobs)
 
 
 def test_units_of_earlier_jobs_keep_their_values(project: OrderProject) -> None:
@@ -245,7 +228,7 @@ def test_units_of_earlier_jobs_keep_their_values(project: OrderProject) -> None:
         project.ask(*asked(count=count))
         project.go(engine)
         project.check(len(asked()), count)
-        assert project.computed() == new * len(asked())
+        assert len(project.computed()) == new * len(asked())
 
 
 @first_cases(
@@ -273,7 +256,7 @@ def test_a_run_that_was_cut_off_goes_on_with_the_right_units(
     assert kept >= 12
     project.go(then)
     project.check(len(jobs), 40, first=first)
-    assert project.computed() <= 40 * len(jobs) - kept
+    assert len(project.computed()) <= 40 * len(jobs) - kept
 
 
 def test_units_of_a_class_are_computed_anew_if_it_finds_others(project: OrderProject) -> None:

@@ -81,23 +81,6 @@ def {name}(rows, unit: str):
     pools = np.array(os.getpid())
     return {{"x": float({value}), "process": pools}}
 """
-WAITS = """\
-import threading
-
-from shortloop import stage
-
-
-def found():
-    return {"one": 1, "two": 2}
-
-
-@stage(units=found)
-def waits(number):
-    lock = threading.Lock()
-    lock.acquire()
-    lock.acquire()
-    return {"x": number}
-"""
 AT_IMPORT = """\
 from concurrent.futures import ThreadPoolExecutor
 
@@ -153,13 +136,3 @@ def test_units_are_computed_on_all_slices(project: ThreadsProject, name: str) ->
 def test_threads_that_are_started_as_a_method_is_imported(project: ThreadsProject) -> None:
     project.write_stage("at_import", AT_IMPORT, SCRIPT.replace(', file=run.file("firms.csv")', ""))
     project.works("run", "at_import")
-
-
-@pytest.mark.slow  # tests/exax/test_stalled_jobs.py has one that waits for less
-def test_a_job_that_can_only_wait_for_ever_is_ended_and_says_where(project: ThreadsProject) -> None:
-    project.write_stage("waits", WAITS, SCRIPT.replace(', file=run.file("firms.csv")', ""))
-    said = project.shortloop("run", "waits").fails()
-    assert "has used no processor" in said
-    assert "at one of waits" in said
-    assert "methods/a_waits.py" in said
-    assert "it waits for another thread, and has none" in said

@@ -165,7 +165,6 @@ def test_one_that_does_not_answer_is_named_within_ten_seconds(project: EnginePro
     assert "one that answers within 8 s" in said
 
 
-@pytest.mark.slow  # tests/engines/test_facts.py has other versions
 def test_other_versions_where_jobs_run_end_the_run(project: EngineProject) -> None:
     """The Python of the run finds another NumPy's name and number first."""
     other = project.folder / ".other" / "numpy-1.99.dist-info"

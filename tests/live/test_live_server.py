@@ -54,6 +54,15 @@ def test_a_killed_run_takes_its_server_with_it(stopped: DagProject) -> None:
     wait_until_alone(stopped.folder)
 
 
+def test_a_socket_path_that_is_too_long_is_explained(stopped: DagProject) -> None:
+    deep = stopped.folder.joinpath(*["a-long-folder-name"] * 6)
+    deep.mkdir(parents=True)
+    for name in ("methods", "build_scripts", "dev", "accelerator.conf"):
+        (deep / name).symlink_to(stopped.folder / name)
+    said = stopped.shell(SHORTLOOP, "run", "dag", below="/".join(["a-long-folder-name"] * 6)).fails()
+    assert "too long" in said
+
+
 LOUD = """
 from shortloop import pipeline, stage
 

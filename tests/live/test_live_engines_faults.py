@@ -136,8 +136,9 @@ def test_the_process_of_the_engine_is_killed(project: EngineProject, engine: str
     assert goes_on(project)["factors 11"] == 1
 
 
-@first_cases(
-    1, "address", ["dask:tcp://127.0.0.1:{port}", "ray:127.0.0.1:{port}", "dask:tls://127.0.0.1:{port}"]
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "address", ["dask:tcp://127.0.0.1:{port}", "ray:127.0.0.1:{port}", "dask:tls://127.0.0.1:{port}"]
 )
 def test_a_scheduler_that_cannot_be_reached_is_named_at_once(project: EngineProject, address: str) -> None:
     with socket.socket() as nobody:

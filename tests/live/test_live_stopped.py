@@ -67,6 +67,7 @@ def test_one_that_is_stopped_while_a_job_runs_is_named(toy: DagProject, what: st
     toy.check(ran, expected(nodes))
 
 
+@pytest.mark.slow
 def test_a_run_whose_server_is_stopped_can_be_ended(toy: DagProject) -> None:
     nodes = toy.new_chains()
     toy.break_at("analysis", nodes[2].number, "hold")

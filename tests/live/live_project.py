@@ -32,8 +32,8 @@ PATIENCE = 300.0  # s until what hangs is ended: nothing is measured by it, as m
 AX = Path(sys.executable).with_name("ax")
 SHORTLOOP = AX.with_name("shortloop")
 
-FILES = {"STUDY": "study.toml", "FOLDER": "", "BOARD": "board", "COMPUTED": ".computed"}
-"""Files and folders that methods are told of: the settings, the project, where jobs meet, units computed."""
+FILES = {"FOLDER": "", "BOARD": "board", "COMPUTED": ".computed"}
+"""Files and folders that methods are told of: the project, where jobs meet, units that were computed."""
 STUDY = """\
 name = "live"
 seed = 3
@@ -163,6 +163,7 @@ class LiveProject:
     """Further files that it begins with, by path."""
     run_name = "live"
     """Name of the runs whose summary is read."""
+    settings_file = "study.toml"
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -210,7 +211,9 @@ class LiveProject:
         # Bytecode is written, as on a user's machine: not writing it hides code that is run as it was.
         dropped = ("_NUM_THREADS", "PYTHONDONTWRITEBYTECODE")
         kept = {k: v for k, v in os.environ.items() if not k.endswith(dropped)}
-        files = {name: str(self.folder / file) for name, file in FILES.items()}
+        files = {
+            name: str(self.folder / file) for name, file in {**FILES, "STUDY": self.settings_file}.items()
+        }
         return {**kept, "USER": "tester", "SHORTLOOP_SLICES": "2", **files, **more}
 
     def shell(self, *command: str | Path, below: str = "", **environment: str) -> Done:

@@ -33,10 +33,8 @@ limit = 60.0
 class FramesProject(LiveProject):
     analyses = ("frames",)
     sources: ClassVar = {"frames.toml": FRAMES}
+    settings_file = "frames.toml"
     run_name = "tiny"
-
-    def environment(self, **more: str) -> dict[str, str]:
-        return super().environment(STUDY=str(self.folder / "frames.toml"), **more)
 
     def built(self) -> Counter[str]:
         """How many jobs of each stage a run has built."""

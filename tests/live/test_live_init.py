@@ -13,21 +13,11 @@ import pytest
 from command_line import assert_one_message, forked
 from installed import Environment, built, sources
 from live_project import ROOT
+from test_live_commands import STUDY
 
 import shortloop
 
 MOST_LINES = 60
-SMALL = """\
-name = "small"
-participants = ["S01", "S02"]
-classes = ["x", "y"]
-phases = {train = "study", decode = "test"}
-input = {format = "simulated", channels = 4, trials = 12, sfreq = 128, tmin = -0.3, tmax = 0.6}
-decoding = {folds = 3, select_alpha = 1.0}
-estimator = {kind = "lda"}
-permutations = {count = 20}
-features.amplitude = {bins = 3, bin_samples = 9}
-"""
 SMALL_PANEL = """\
 name = "small"
 groups = {by = ["g"], blocks = 1}
@@ -168,12 +158,12 @@ def test_a_study_runs_with_the_methods_of_the_package(above: Path, environment: 
     original = (ROOT / "shortloop/eeg/study/default.toml").read_text(encoding="utf-8")
     assert (project / "study.toml").read_text(encoding="utf-8") == original
     assert "passed" in environment.works(project, "python", "-m", "pytest", "-p", "no:cacheprovider")
-    (project / "study.toml").write_text(SMALL, encoding="utf-8")
+    (project / "study.toml").write_text(STUDY, encoding="utf-8")
     first = built_by(environment.works(project, "shortloop", "run"))
     assert {"import_epochs S01", "train S02", "group ", "report "} <= {*first}
-    assert (project / "results/small/report.html").is_file()
+    assert (project / "results/simulated/report.html").is_file()
     assert built_by(environment.works(project, "shortloop", "run")) == []
-    (project / "study.toml").write_text(SMALL.replace("count = 20", "count = 30"), encoding="utf-8")
+    (project / "study.toml").write_text(STUDY.replace("count = 20", "count = 30"), encoding="utf-8")
     again = built_by(environment.works(project, "shortloop", "run", "--until", "group"))
     assert {name.split()[0] for name in again} == {"permute", "group"}
     assert "peak" in environment.works(project, "shortloop", "run", "ridge")

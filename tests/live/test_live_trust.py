@@ -66,6 +66,7 @@ def test_edits_of_code_and_options(toy: ToyProject) -> None:
 
 
 def test_a_change_is_foreseen_explained_and_cleaned_up_after(toy: ToyProject) -> None:
+    toy.chain()
     first = toy.new_chain()
     assert "1 × toy: option add: " in toy.works("plan", "chain")
     old, _ = toy.chain()

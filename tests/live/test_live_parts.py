@@ -53,6 +53,7 @@ def test_each_run_has_a_line(project: BootstrapProject) -> None:
 )
 def test_a_run_that_did_not_end(project: BootstrapProject, end: signal.Signals, exit_: str) -> None:
     number = len(table(project))
+    project.write("methods/a_bootstrap.py", project.sources["methods/a_bootstrap.py"])
     project.edit_method("np.mean(", f"__import__('time').sleep(0.05) or {int(end)} + np.mean(")
     running = project.popen(AX, "run", "bootstrap")
     wait_for(lambda: table(project)[number:] and table(project)[-1][-1] == "running")

@@ -133,8 +133,8 @@ def script(body: str, reads: str = "") -> str:
     """A build script with a pipeline of these lines, in which `asked` is what a file of JSON holds."""
     above = "import json\nfrom pathlib import Path\n\n" if reads else ""
     lines = [f'asked = json.loads((Path(__file__).parents[1] / "{reads}").read_text())'] if reads else []
-    lines = textwrap.indent("\n".join([*lines, body.strip("\n"), ""]), "    ")
-    return f"{above}from shortloop import pipeline\n\n\n@pipeline\ndef main(run):\n{lines}"
+    indented = textwrap.indent("\n".join([*lines, body.strip("\n"), ""]), "    ")
+    return f"{above}from shortloop import pipeline\n\n\n@pipeline\ndef main(run):\n{indented}"
 
 
 class Done(subprocess.CompletedProcess[str]):

@@ -59,6 +59,7 @@ SLOW = (
     "json.md",
     "looking-up.md",
     "panel.md",
+    "recordings.md",
     "stages.md",
     "sweep.md",
 )

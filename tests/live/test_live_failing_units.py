@@ -355,7 +355,8 @@ def test_a_unit_is_computed_again_as_often_as_its_stage_says(project: FailingPro
     assert project.computed().count("fit 50") == 8
 
 
-@first_cases(1, "engine", ("slices", "joblib", *ENGINES))
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["slices", "joblib", *ENGINES])
 def test_a_unit_that_takes_too_long_is_ended(project: FailingProject, engine: str) -> None:
     project.give("fit", timeout=1.5)
     project.fault("fit", 1, "sleep")

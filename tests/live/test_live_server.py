@@ -97,6 +97,7 @@ def test_a_server_that_knows_ascii_alone(stopped: DagProject) -> None:
     stopped.shortloop("run", "ask", NUMBER="0", **ascii_alone).ok()
 
 
+@pytest.mark.slow
 def test_first_results_load_no_method_anew(stopped: DagProject) -> None:
     """A new folder in the project, such as that of the results, may be a package."""
     time.sleep(3)  # files that changed a moment ago are loaded again in any case

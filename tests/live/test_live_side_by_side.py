@@ -386,6 +386,7 @@ def test_a_job_that_was_cut_off_is_followed_where_it_runs_now(project: Project) 
     assert said.count("hangs has taken 3 s, the timeout of its stage, and is ended") == 1
 
 
+@pytest.mark.slow
 def test_the_time_that_a_job_waits_to_begin_does_not_count(project: Project) -> None:
     """Its method was edited, and is loaded anew only when the jobs that are running have ended."""
     script = project.script("""

@@ -46,7 +46,7 @@ def test_a_stopped_server_is_named_at_once(toy: DagProject, command: tuple[str, 
     assert toy.processes()["server"] == [server]
 
 
-@first_cases(2, "what", ["server", "slice", "runner"])
+@first_cases(1, "what", ["server", "slice", "runner"])
 def test_one_that_is_stopped_while_a_job_runs_is_named(toy: DagProject, what: str) -> None:
     nodes = toy.new_chains()
     toy.break_at("analysis", nodes[2].number, "hold")

@@ -129,6 +129,7 @@ if any(part.endswith("accelerator/runner.py") for part in sys.orig_argv):
 """
 
 
+@pytest.mark.slow
 def test_methods_that_somebody_has_loaded_anew_end_no_run(
     toy: ToyProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:

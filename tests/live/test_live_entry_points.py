@@ -215,7 +215,7 @@ BROKEN = (
     ("described", "explains", "with the methods described"),
     ('"Doe, 2020": "D', '"Roe et al., 2020": "R', "papers lacks what described cites: Doe, 2020"),
     ("\nfrom pydantic", "\nimport numpy\nfrom pydantic", "imports numpy"),
-    ("shrink_threshold=self.shrink", "shrink_threshold=1e9", "of trials right that are told"),
+    ("shrink_threshold=self.shrink", "shrink_threshold=1e9", "% of predictions are right"),
     ('description="threshold; default: none"', "", "fields without a description: shrink"),
 )
 

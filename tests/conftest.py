@@ -50,7 +50,10 @@ if TYPE_CHECKING:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files that take long come first: else one process has some of them left when the others are done."""
+    """Tests in live/ are live, and come first: else one process has some left when the others are done."""
+    for item in items:
+        if item.path.parent.name == "live":
+            item.add_marker(pytest.mark.live)
     items.sort(key=lambda item: item.get_closest_marker("live") is None)
 
 

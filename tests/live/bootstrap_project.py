@@ -39,7 +39,7 @@ class BootstrapProject(EmptyProject):
     def refused(self, *arguments: str) -> str:
         """What a command says that is refused."""
         said = self.shortloop(*arguments).fails()
-        assert "Traceback" not in said
+        assert "Traceback" not in said, said
         return said
 
     def in_places(self) -> dict[str, str]:

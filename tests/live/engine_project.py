@@ -9,16 +9,10 @@ import subprocess
 from pathlib import Path
 from typing import Any, ClassVar
 
-import pytest
-from live_project import AX, PATIENCE, SHORTLOOP, Done, EmptyProject, processes
+from live_project import AX, PATIENCE, SHORTLOOP, Done, EmptyProject, processes, script
 
-ENGINES = [
-    "joblib",
-    pytest.param("joblib:threading", marks=pytest.mark.slow),
-    "dask",
-    pytest.param("ray", marks=pytest.mark.slow),
-]
-"""To be given to tests that every engine must pass."""
+ENGINES = ("joblib", "dask", "joblib:threading", "ray")
+"""All but slices."""
 
 NUMBERS = """\
 from shortloop import File, stage
@@ -138,27 +132,19 @@ def page(fit: Job, factors: list[Job], sums: Job):
         "sums": sums.arrays["sums"],
     }
 """
-SCRIPT = """\
-import json
-from pathlib import Path
-
-from shortloop import pipeline
-
-ASKED = Path(__file__).parents[1] / ".asked.json"
-
-
-@pipeline
-def main(run):
-    asked = json.loads(ASKED.read_text())
-    numbers = run.build("numbers", file=run.file("numbers.txt"))
-    parts = [
-        run.build("factors", partition=name, numbers=numbers, **asked.get("factors", {}))
-        for name in asked.get("partitions", "AB")
-    ]
-    fit = run.build("fit", numbers=numbers, **asked.get("fit", {}))
-    sums = run.build("sums", rows=run.build("rows", rows=1000))
-    return run.build("page", fit=fit, factors=parts, sums=sums)
-"""
+SCRIPT = script(
+    """
+numbers = run.build("numbers", file=run.file("numbers.txt"))
+parts = [
+    run.build("factors", partition=name, numbers=numbers, **asked.get("factors", {}))
+    for name in asked.get("partitions", "AB")
+]
+fit = run.build("fit", numbers=numbers, **asked.get("fit", {}))
+sums = run.build("sums", rows=run.build("rows", rows=1000))
+return run.build("page", fit=fit, factors=parts, sums=sums)
+""",
+    reads=".asked.json",
+)
 STEPS = '''\
 
 def scaled(values):

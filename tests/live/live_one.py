@@ -46,7 +46,7 @@ from shortloop.keys.code import code_of
 
 depend_extra = code_of(__file__)
 options = {"file": "", "name": ""}
-FOLDER = Path(os.environ["TOY_WAIT"])
+FOLDER = Path(os.environ["FOLDER"])
 
 
 def wait(what):

@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -31,6 +32,8 @@ PATIENCE = 300.0  # s until what hangs is ended: nothing is measured by it, as m
 AX = Path(sys.executable).with_name("ax")
 SHORTLOOP = AX.with_name("shortloop")
 
+FILES = {"FOLDER": "", "BOARD": "board", "COMPUTED": ".computed"}
+"""Files and folders that methods are told of: the project, where jobs meet, units that were computed."""
 STUDY = """\
 name = "live"
 seed = 3
@@ -126,6 +129,14 @@ def analysis_of(file: Path) -> str:
     return "panel" if "panel" in file.stem or file.stem == "a_import_dataset" else "eeg"
 
 
+def script(body: str, reads: str = "") -> str:
+    """A build script with a pipeline of these lines, in which `asked` is what a file of JSON holds."""
+    above = "import json\nfrom pathlib import Path\n\n" if reads else ""
+    lines = [f'asked = json.loads((Path(__file__).parents[1] / "{reads}").read_text())'] if reads else []
+    indented = textwrap.indent("\n".join([*lines, body.strip("\n"), ""]), "    ")
+    return f"{above}from shortloop import pipeline\n\n\n@pipeline\ndef main(run):\n{indented}"
+
+
 class Done(subprocess.CompletedProcess[str]):
     """A command that has ended."""
 
@@ -152,6 +163,7 @@ class LiveProject:
     """Further files that it begins with, by path."""
     run_name = "live"
     """Name of the runs whose summary is read."""
+    settings_file = "study.toml"
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -199,8 +211,10 @@ class LiveProject:
         # Bytecode is written, as on a user's machine: not writing it hides code that is run as it was.
         dropped = ("_NUM_THREADS", "PYTHONDONTWRITEBYTECODE")
         kept = {k: v for k, v in os.environ.items() if not k.endswith(dropped)}
-        study = str(self.folder / "study.toml")
-        return {**kept, "USER": "tester", "STUDY": study, "SHORTLOOP_SLICES": "2", **more}
+        files = {
+            name: str(self.folder / file) for name, file in {**FILES, "STUDY": self.settings_file}.items()
+        }
+        return {**kept, "USER": "tester", "SHORTLOOP_SLICES": "2", **files, **more}
 
     def shell(self, *command: str | Path, below: str = "", **environment: str) -> Done:
         """Run a command in the project's folder, or one below it."""
@@ -278,6 +292,13 @@ class LiveProject:
         """Run a script; the jobs it built: ids by (stage, participant)."""
         lines = re.findall(r"\] built (\S+) +(\S*) +(main-\d+)", self.ax("run", script).ok().stdout)
         return {(stage, participant or None): job for stage, participant, job in lines}
+
+    def computed(self) -> list[str]:
+        """Units that methods noted since this was asked last."""
+        file = self.folder / FILES["COMPUTED"]
+        found = sorted(file.read_text().split()) if file.exists() else []
+        file.unlink(missing_ok=True)
+        return found
 
     def read_json(self, name: str) -> Any:
         return json.loads((self.folder / name).read_text(encoding="utf-8"))

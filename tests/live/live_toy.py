@@ -42,7 +42,7 @@ def synthesis():
     save_array("x", np.repeat(step(value) + options["add"], 1 + options["many"]))
     write_record("toy", None, {"x": Values(None, "values", "x")})
     print(f"grown from {grown}")
-    wait = Path(os.environ["TOY_WAIT"])
+    wait = Path(os.environ["FOLDER"])
     while (wait / f"hold-{options['number']}").exists():
         (wait / f"held-{options['number']}").touch()
         time.sleep(0.01)
@@ -127,9 +127,6 @@ class ToyProject(EmptyProject):
             return held.exists()
 
         wait_for(has_come)
-
-    def environment(self, **more: str) -> dict[str, str]:
-        return super().environment(TOY_WAIT=str(self.folder), **more)
 
     def chain(self, *flags: str) -> tuple[list[str], str]:
         """Run it; the jobs it built and all that it said."""

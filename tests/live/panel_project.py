@@ -38,14 +38,12 @@ BLOCKS = 2
 class PanelProject(LiveProject):
     analyses = ("panel",)
     sources: ClassVar = {"panel.toml": PANEL}
+    settings_file = "panel.toml"
     run_name = "firms"
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         firms().to_csv(folder / "firms.csv", index=False)
-
-    def environment(self, **more: str) -> dict[str, str]:
-        return super().environment(STUDY=str(self.folder / "panel.toml"), **more)
 
     def write_panel(self, text: str) -> None:
         self.write("panel.toml", text)

@@ -33,6 +33,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 
 
 def ordered(pairs, how):
+    if how == "given":
+        return dict(pairs)
     pairs = random.SystemRandom().sample(pairs, len(pairs))
     if how == "set":
         found = dict(pairs)
@@ -48,7 +50,7 @@ def ordered(pairs, how):
 
 
 def pause():
-    if os.path.exists(os.environ["SLOW"]):
+    if os.path.exists(os.environ.get("SLOW", "")):
         time.sleep(0.03)
 """
 MEASURE = """\
@@ -82,6 +84,12 @@ def lazy(path):
     return pl.scan_csv(path, has_header=False)
 
 
+def dataset(path):
+    import pyarrow.dataset
+
+    return pyarrow.dataset.dataset(path, format="csv")
+
+
 def parts(files: list[File], kind: str, how: str):
     import numpy as np
 
@@ -95,12 +103,25 @@ def parts(files: list[File], kind: str, how: str):
         "object": Recording,
         "lazy": lazy,
         "global": lambda path: ["key", path.parent.name],
-        "opened": lambda path: int(path.parent.name[1:]),
+        "dataset": dataset,
+        **dict.fromkeys(("opened", "polars", "pattern", "arrow"), lambda path: int(path.parent.name[1:])),
         "data": np.loadtxt,
         "map": lambda path: np.memmap(path, dtype="u1", mode="r"),
     }
     pairs = [(file.path.parent.name, gives[kind](file.path)) for file in files]
     return order.ordered(pairs, how)
+
+
+def read(kind, pattern):
+    import polars as pl
+    import pyarrow.csv
+
+    (file,) = pattern.parent.glob("*.csv")
+    if kind == "opened":
+        return mean(file)
+    if kind == "arrow":
+        return float(pyarrow.csv.read_csv(file).column_names[0])
+    return pl.read_csv(file if kind == "polars" else pattern, has_header=False).to_series().mean()
 
 
 @stage(units=parts)
@@ -116,8 +137,10 @@ def measure(it, kind: str, power: int = 1):
         value = it.collect().to_series().mean()
     elif kind == "global":
         value = MEANS[it[1]]
-    elif kind == "opened":
-        value = mean(next((HERE / f"s{it}").glob("*.csv")))
+    elif kind == "dataset":
+        value = float(it.head(1).column_names[0] if it.count_rows() else it.schema.names[0])
+    elif kind in ("opened", "polars", "pattern", "arrow"):
+        value = read(kind, HERE / f"s{it}" / "*.csv")
     else:
         value = it.mean() if kind == "data" else int(bytes(it).split()[0])
     return arithmetic.result(value, power, said)
@@ -155,7 +178,7 @@ def main(run):
 """
 KINDS = (
     *("path", "text", "folder", "partial", "closure", "object", "lazy"),
-    *("global", "opened", "data", "map"),
+    *("global", "opened", "data", "map", "dataset", "polars", "pattern", "arrow"),
 )
 ORDERS = ("shuffled", "set", "threads")
 Values = list[dict[str, tuple[float, str]]]

@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import first_cases
 from live_project import STUDY, LiveProject, write_recording
 from test_live_mapped import STUDY as FEATURES
 from test_live_mapped import write_data
-
-pytestmark = pytest.mark.live
 
 Spoil = Callable[[LiveProject], None]
 
@@ -61,15 +60,15 @@ at_another_rate = rewrite(t=np.arange(-8, 32) / 50)
 
 
 CASES: dict[str, tuple[Spoil, tuple[str, ...]]] = {
-    "missing file": (remove, ("B", "B.npz")),
     "truncated file": (truncate, ("B", "B.npz")),
+    "too few trials": (edit("folds = 3", "folds = 17"), ("left", "16", "17")),
+    "missing file": (remove, ("B", "B.npz")),
     "no labels": (without_labels, ("B", "B.npz", "y")),
     "one class only": (rewrite(y=np.full(32, "left")), ("B", "B.npz", "right")),
     "NaN": (with_value(np.nan), ("B", "B.npz")),
     "infinite": (with_value(np.inf), ("B", "B.npz")),
     "other channels": (rewrite(ch=["a", "b", "x"]), ("B", "channel", "x")),
     "another rate": (at_another_rate, ("B", "50", "64")),
-    "too few trials": (edit("folds = 3", "folds = 17"), ("left", "16", "17")),
     "too short": (edit("bins = 4", "bins = 40"), ("features.amplitude", "40")),
     "participant twice": (edit('["A", "B"]', '["A", "A"]'), ("participants", "A named twice")),
     "unknown key": (edit("lowpass", "lowpas"), ("study.toml", "features.amplitude.lowpas", "'lowpass'")),
@@ -82,7 +81,6 @@ CASES: dict[str, tuple[Spoil, tuple[str, ...]]] = {
         ("estimator.path", "sklearn.svm.No"),
     ),
 }
-FIRST = ("truncated file", "one class only", "too few trials", "wrong value")  # one of each kind
 
 
 @pytest.fixture
@@ -94,9 +92,7 @@ def fresh(project: LiveProject) -> Iterator[LiveProject]:
     shutil.rmtree(project.folder / "results", ignore_errors=True)
 
 
-@pytest.mark.parametrize(
-    "case", [each if each in FIRST else pytest.param(each, marks=pytest.mark.slow) for each in CASES]
-)
+@first_cases(1, "case", CASES)
 def test_bad_input_stops_the_run(fresh: LiveProject, case: str) -> None:
     spoil, words = CASES[case]
     spoil(fresh)
@@ -132,49 +128,7 @@ def test_what_is_odd_is_said_and_stops_nothing(fresh: LiveProject) -> None:
     assert f"amplitude: {missing} of 24 folds kept no feature and gave no model" in done.stdout
 
 
-OTHER = STUDY.replace('"live"', '"other"').replace('"A", "B"', '"C", "D"').replace('"data"', '"elsewhere"')
-
-
-@pytest.fixture
-def elsewhere(fresh: LiveProject) -> Iterator[Callable[[], str]]:
-    """What a run of another study says, whose files have other names and the same content."""
-    (fresh.folder / "elsewhere").mkdir()
-
-    def said() -> str:
-        for ours, theirs in zip("AB", "CD"):
-            shutil.copy(data(fresh, ours), fresh.folder / "elsewhere" / f"{theirs}.npz")
-        fresh.write_study(OTHER)
-        done = fresh.ax("run", "build_pipeline")
-        fresh.write_study(STUDY)
-        return done.stdout + done.stderr
-
-    yield said
-    shutil.rmtree(fresh.folder / "elsewhere")
-
-
-@pytest.mark.slow
-def test_a_file_that_another_study_has_is_named_as_in_this_one(
-    fresh: LiveProject, elsewhere: Callable[[], str]
-) -> None:
-    without_labels(fresh)
-    first = fresh.ax("run", "build_pipeline")
-    ours, theirs = str(data(fresh)), str(fresh.folder / "elsewhere" / "D.npz")
-    assert ours in first.stdout + first.stderr
-    said = elsewhere()
-    assert theirs in said
-    assert "B.npz" not in said
-    again = fresh.ax("run", "build_pipeline")  # the job is there, as the other study left it or not
-    assert ours in again.stdout + again.stderr
-    assert theirs not in again.stdout + again.stderr
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [
-        pytest.param(at_another_rate, marks=pytest.mark.slow, id="compared"),
-        pytest.param(without_labels, id="rejected"),
-    ],
-)
+@first_cases(1, "bad", [without_labels, at_another_rate], ids=["rejected", "compared"])
 def test_a_job_of_a_file_that_has_another_name_now_says_that_name(fresh: LiveProject, bad: Spoil) -> None:
     bad(fresh)
     done = fresh.ax("run", "build_pipeline")

@@ -20,7 +20,6 @@ from shortloop.report.page import ADDRESS, BOARD_NOTE
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-pytestmark = pytest.mark.live
 toy = fixture_of(ToyProject)
 
 

@@ -8,9 +8,7 @@ from typing import ClassVar
 
 import pytest
 from cases import first_cases
-from live_project import EmptyProject, fixture_of
-
-pytestmark = pytest.mark.live
+from live_project import EmptyProject, fixture_of, script
 
 STAGE = """\
 from shortloop import stage
@@ -53,14 +51,7 @@ def found(k: int):
 def raises_unit(number):
     return {"v": helper.outer(number)}
 """
-SCRIPT = """\
-from shortloop import pipeline
-
-
-@pipeline
-def main(run):
-    return run.build("{name}", k=1)
-"""
+SCRIPT = script('return run.build("{name}", k=1)')
 # What is wrong at the top of a method, and what is said of it.
 BROKEN = {
     "absent": ("import no_such_thing", "a_absent.py, line 2", "No module named 'no_such_thing'"),

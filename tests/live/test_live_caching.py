@@ -1,15 +1,24 @@
-"""What runs again after a change, and what does not, on a live exax server."""
+"""What a run of a study leaves, what runs again after a change, and what does not, on a live exax server."""
 
 from __future__ import annotations
 
+import ast
+import json
+import platform
+import shutil
+import subprocess
+import sys
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from live_project import EditedProject, LiveProject, fixture_of, write_recording
+from live_project import EditedProject, LiveProject, served, write_recording
+from PIL import Image
 
-pytestmark = pytest.mark.live
+from shortloop.exax.evidence import watchers
+from shortloop.keys.code import EXTRA_CODE
 
 FOLDED = """\
 from shortloop.eeg.stages.amplitude import Amplitude
@@ -38,13 +47,12 @@ def add_unused(project: LiveProject, module: str) -> None:
         stream.write("\nUNUSED = 1\n")
 
 
-project = fixture_of(EditedProject)
-
-
 @pytest.fixture(scope="module")
-def built(project: LiveProject) -> LiveProject:
-    assert project.run().keys() == jobs_of("A", "B") | CHECK | GROUP
-    return project
+def built() -> Iterator[LiveProject]:
+    """Threads are set as badly as can be: the methods' own setting must win."""
+    with served(EditedProject, OMP_NUM_THREADS="7", OPENBLAS_NUM_THREADS="7") as project:
+        assert project.run().keys() == jobs_of("A", "B") | CHECK | GROUP
+        yield project
 
 
 @pytest.fixture
@@ -57,30 +65,135 @@ def unchanged(built: LiveProject) -> Iterator[LiveProject]:
         built.run()
 
 
-def test_nothing_is_built_again(unchanged: LiveProject) -> None:
+def test_the_summary_lists_every_job_score_and_file(built: LiveProject) -> None:
+    summary = built.summary()
+    assert summary["built"] == 20
+    assert all(job["built"] and job["seconds"] > 0 for job in summary["jobs"])
+    (a, _) = summary["scores"]
+    assert a["participant"] == "A"
+    assert len(a["curve"]) == len(a["train_times"]) == 4
+    assert np.shape(a["generalization"]) == (4, 4)
+    axes = {name: [len(a[axis]) for axis in summary["axes"][name]] for name in ("curve", "generalization")}
+    assert axes == {name: [*np.shape(a[name])] for name in axes}
+    assert summary["axes"]["generalization"] == ["test_times", "train_times"]
+    (findings,) = summary["findings"]
+    assert findings["group"]["participants"] == 2
+    assert {"significant", "p", "peak"} <= set(findings["group"]["curve"])
+    folder = built.folder / "results" / "live"
+    assert "report.html" in summary["files"]
+    for file in (folder / name for name in summary["files"]):
+        assert file.is_file()
+        if file.suffix == ".png":
+            with Image.open(file) as image:
+                assert min(image.size) > 300
+        if file.suffix == ".pdf":
+            assert file.read_bytes().startswith(b"%PDF")
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    for stage in ("import_epochs", "amplitude", "train", "apply", "permute"):
+        assert built.job(stage, "A") in page
+    assert built.job("group") in page
+
+
+LOAD = """
+import json, shortloop
+job, group = (shortloop.load(each) for each in {jobs!r})
+planes = group.to_xarray().plane_scores
+print(json.dumps([
+    [job.stage, job.partition, job.arrays["weights"].shape, job.options["estimator"]["C"], job.inputs],
+    [job.facts["classes"], job.record["versions"]["numpy"], job.seconds > 0],
+    [planes.dims, planes.values[0].tolist()],
+]))
+"""
+
+
+def test_jobs_are_loaded_and_shown_without_a_server(built: LiveProject) -> None:
+    shown = built.ax("job", built.job("permute", "B")).ok().stdout
+    assert "permute B" in shown
+    built.stop_server()
+    try:
+        assert built.ax("status").returncode != 0
+        job, features = built.job("train", "A"), built.job("amplitude", "A")
+        said = json.loads(built.python(LOAD.format(jobs=[job, built.job("group")])))
+        shown = built.works("show", job, COLUMNS="200")
+        imported = built.works("show", built.job("import_epochs", "A"), COLUMNS="200")
+    finally:
+        built.start_server()
+    assert said == [
+        ["train", "A", [4, 3, 2, 15], [0.001, 0.01], {"features": features}],
+        [["left", "right"], np.__version__, True],
+        [["participants", "test_times", "train_times"], built.summary()["scores"][0]["generalization"]],
+    ]
+    for word in ("train of A", "amplitude A", "estimator.C", "weights", "4 × 3 × 2 × 15", "numpy", "a_train"):
+        assert word in shown
+    assert "A.npz" in imported
+
+
+def test_one_blas_thread_however_the_server_was_started(built: LiveProject) -> None:
+    stages = [("train", "A"), ("apply", "B"), ("amplitude", "A"), ("permute", "A"), ("group", None)]
+    for stage, participant in stages:
+        record = built.record(built.job(stage, participant))
+        blas = [pool for pool in record["threads"] if "blas" in pool["library"] or "mkl" in pool["library"]]
+        assert blas
+        # Loaded with one thread, not brought down to it.
+        assert all(pool["threads"] == pool["threads_used"] == 1 for pool in record["threads"])
+
+
+def test_what_went_into_the_key_lies_with_the_job(built: LiveProject) -> None:
+    with tarfile.open(built.result("train", "A") / "method.tar.gz") as archive:
+        texts = {Path(m.name).name: archive.extractfile(m).read().decode() for m in archive}  # type: ignore[union-attr]
+    (code,) = [text for name, text in texts.items() if name.endswith(".txt")]
+    assert "# module shortloop.eeg.decoding.train" in code
+    beside = (built.result("train", "A") / EXTRA_CODE).read_text(encoding="utf-8")
+    assert "# module shortloop.eeg.decoding.solvers.svm" in beside  # which is imported by name
+    assert f"# python {platform.python_version()}" in code
+    assert "# module shortloop.eeg.group.statistics" not in code
+
+
+def test_nothing_is_built_again(unchanged: LiveProject, tmp_path: Path) -> None:
     assert unchanged.run().keys() == set()
     summary = unchanged.summary()
     assert summary["built"] == 0
     assert summary["reused"] == len(summary["jobs"]) == 20
+    # A run from another folder is one of the project whose package it uses.
+    command, path = [sys.executable, "-m", "shortloop", "run"], str(unchanged.folder)
+    given = unchanged.environment(PYTHONPATH=path)
+    done = subprocess.run(command, cwd=tmp_path, env=given, capture_output=True, text=True, check=True)
+    assert "0 jobs built, 20 reused" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_second_file_of_a_name_is_refused_until_it_takes_over(unchanged: LiveProject) -> None:
+    first = unchanged.folder / "study.toml"
+    second = unchanged.write("second.toml", first.read_text(encoding="utf-8"))
+    asked = ("--settings", str(second))
+    assert "a run would not begin: another study file is also named live" in unchanged.works("plan", *asked)
+    said = unchanged.shortloop("run", *asked).fails()
+    for words in ("another study file is also named live", str(first), str(second), "--take-over"):
+        assert words in said
+    taken = unchanged.works("run", *asked, "--take-over")
+    assert f"the study live was run from {first} before" in taken
+    assert "0 jobs built, 20 reused" in taken
+    assert "another study file is also named live" in unchanged.shortloop("run").fails()
+    assert "0 jobs built, 20 reused" in unchanged.works("run", SHORTLOOP_TAKE_OVER="1")
 
 
 @pytest.mark.slow
-def test_a_group_option_rebuilds_group_and_report(unchanged: LiveProject) -> None:
-    unchanged.edit_study("[permutations]", "[group]\nsmooth = 0.5\n\n[permutations]")
-    assert unchanged.run().keys() == GROUP
-
-
-@pytest.mark.slow
-def test_the_grid_rebuilds_train_and_what_is_below(unchanged: LiveProject) -> None:
-    unchanged.edit_study("C = [0.001, 0.01]", "C = [0.001, 0.01, 0.1]")
-    below = ("train", "apply", "permute", "intervals", "patterns")
-    assert unchanged.run().keys() == jobs_of("A", "B", stages=below) | GROUP
-
-
-@pytest.mark.slow  # in each `make test`, test_live_init.py asks for the same of an installed package
-def test_the_number_of_permutations_rebuilds_permute_and_what_is_below(unchanged: LiveProject) -> None:
-    unchanged.edit_study("count = 39", "count = 59")
-    assert unchanged.run().keys() == jobs_of("A", "B", stages=("permute",)) | GROUP
+@pytest.mark.parametrize(
+    ("old", "new", "below"),
+    [
+        ("[permutations]", "[group]\nsmooth = 0.5\n\n[permutations]", ()),
+        ("0.01]", "0.01, 0.1]", ("train", "apply", "permute", "intervals", "patterns")),
+        ("folds = 3", 'folds = 3\nscore = "accuracy"', ("permute", "intervals")),
+        ("folds = 3", 'folds = 3\nscore = "auc"', ("train", "apply", "permute", "intervals", "patterns")),
+        ("count = 39", "count = 59", ("permute",)),  # each `make test` asks an installed package for it
+    ],
+)
+def test_an_option_rebuilds_what_reads_it_and_what_is_below(
+    unchanged: LiveProject, old: str, new: str, below: tuple[str, ...]
+) -> None:
+    unchanged.edit_study(old, new)
+    checked = CHECK if "auc" in new else set()  # its words depend on the score
+    assert unchanged.run().keys() == jobs_of("A", "B", stages=below) | checked | GROUP
 
 
 @pytest.mark.slow
@@ -100,7 +213,7 @@ def test_what_no_result_is_made_of_rebuilds_nothing(unchanged: LiveProject) -> N
     for name in ("plan/planner.py", "store/store.py", "exax/server.py", "project/project.py", "cli/main.py"):
         add_unused(unchanged, name)
     assert unchanged.run().keys() == set()
-    add_unused(unchanged, "eeg/report/sentences.py")
+    add_unused(unchanged, "eeg/report/page.py")
     assert unchanged.run().keys() == {("report", None)}
 
 
@@ -155,22 +268,18 @@ def test_a_touched_or_moved_file_rebuilds_nothing(unchanged: LiveProject) -> Non
         assert unchanged.run().keys() == set()
     finally:
         elsewhere.rename(unchanged.folder / "data")
+        unchanged.edit_study('folder = "elsewhere"', 'folder = "data"')
 
 
 @pytest.mark.slow
-def test_a_participant_more_costs_its_own_jobs_and_the_groups(unchanged: LiveProject) -> None:
+def test_a_participant_more_or_less(unchanged: LiveProject) -> None:
     write_recording(unchanged.folder / "data" / "C.npz", seed=5)
     unchanged.edit_study('["A", "B"]', '["A", "B", "C"]')
     assert unchanged.run().keys() == jobs_of("C") | CHECK | GROUP
-
-
-@pytest.mark.slow
-def test_a_participant_less_costs_the_groups_jobs(unchanged: LiveProject) -> None:
-    unchanged.edit_study('["A", "B"]', '["A"]')
+    unchanged.edit_study('["A", "B", "C"]', '["A"]')
     alone = {("retrain", "A")}  # scores of one participant are tested by training again
     assert unchanged.run().keys() == CHECK | GROUP | alone
-    group = unchanged.result("group")
-    assert np.load(group / "curve_scores.npy").shape[0] == 1
+    assert np.load(unchanged.result("group") / "curve_scores.npy").shape[0] == 1
 
 
 @pytest.mark.slow
@@ -181,3 +290,72 @@ def test_development_takes_everything_above_from_the_cache(unchanged: LiveProjec
     source = script.read_text(encoding="utf-8")
     script.write_text(source.replace("alpha: float = 100.0", "alpha: float = 10.0"), encoding="utf-8")
     assert unchanged.run("ridge").keys() == jobs_of("A", "B", stages=("ridge",))
+
+
+@pytest.mark.slow
+def test_what_a_damaged_job_led_to_is_kept_and_reported(unchanged: LiveProject) -> None:
+    results = unchanged.folder / "results/live/report.html"
+    write_recording(unchanged.folder / "data" / "A.npz", seed=23)
+    unchanged.run()
+    trained, first = unchanged.job("train", "A"), unchanged.result("import_epochs", "A")
+    (first / "data_viewing.npy").write_bytes(b"")
+    assert unchanged.run().keys() == {("import_epochs", "A")}
+    assert unchanged.job("train", "A") == trained
+    assert unchanged.result("import_epochs", "A") != first
+    unchanged.edit_study("[permutations]", "[group]\nsmooth = 0.5\n\n[permutations]")
+    losses = (lambda: (first / "record.json").write_bytes(b""), lambda: shutil.rmtree(first))
+    for loss, old, new in zip(losses, ("0.5", "0.25"), ("0.25", "0.75")):
+        loss()
+        assert first.name in results.read_text(encoding="utf-8")
+        unchanged.edit_study(f"smooth = {old}", f"smooth = {new}")
+        assert unchanged.run().keys() == GROUP
+        assert trained in results.read_text(encoding="utf-8")
+
+
+# In the process that forks jobs, so in every process of every job: what is found for the first time.
+NOTE_IMPORTS = """
+import os
+import sys
+
+
+def note(event, arguments):
+    if event == "import" and arguments[0].partition(".")[0] in ("shortloop", "methods", "dev"):
+        job = getattr(sys.modules.get("accelerator.g"), "job", None)
+        if job is not None:
+            note = os.open(os.path.join(job.path, ".imported"), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+            os.write(note, f"{arguments[0]}\\n".encode())
+            os.close(note)
+
+
+sys.addaudithook(note)
+"""
+
+
+@pytest.mark.slow
+def test_everything_that_jobs_import_is_in_their_keys(unchanged: LiveProject) -> None:
+    methods = unchanged.folder / "methods" / "__init__.py"
+    methods.write_text(methods.read_text(encoding="utf-8") + NOTE_IMPORTS, encoding="utf-8")
+    # Loaded early: imports would not show.
+    warm = unchanged.folder / "shortloop" / "exax" / "patches" / "preload.py"
+    text = warm.read_text(encoding="utf-8")
+    warm.write_text(f"{text}\n\ndef announce(method, modules=()):\n    pass\n", encoding="utf-8")
+    unchanged.run()
+    package = unchanged.folder / "shortloop"
+    nothing = {  # packages without code
+        ".".join(file.parent.relative_to(unchanged.folder).parts)
+        for file in package.rglob("__init__.py")
+        if all(isinstance(each, ast.Expr) for each in ast.parse(file.read_text(encoding="utf-8")).body)
+    }
+    seen: dict[str, set[str]] = {}
+    for job in unchanged.summary()["jobs"]:
+        folder = unchanged.folder / "workdirs/main" / job["job"]
+        note = folder / ".imported"
+        if note.is_file():
+            imported = set(note.read_text(encoding="utf-8").split())
+            seen.setdefault(job["stage"], set()).update(imported)
+            parts = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["parts"]
+            assert imported - set(parts["code"]) - watchers() - nothing == set(), job["stage"]
+    of_all = {"check", "individual", "group", "report"}
+    stages = {"import_epochs", "evoked", "amplitude", "train", "apply", "permute", "intervals", "patterns"}
+    assert set(seen) == stages | of_all
+    assert "shortloop.eeg.decoding.train" in seen["train"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -10,9 +11,7 @@ from typing import ClassVar
 
 import pytest
 from live_one import OneProject, unseen_edit
-from live_project import AX, PATIENCE, served
-
-pytestmark = pytest.mark.live
+from live_project import AX, PATIENCE, fixture_of
 
 STAGE = """\
 import os
@@ -23,10 +22,12 @@ from methods.via import late
 from shortloop.exax.method import exax_method
 from shortloop.stages.stage import Out, Stage
 
-FOLDER = Path(os.environ["TOY_WAIT"])
+FOLDER = Path(os.environ["FOLDER"])
 
 
 class Units(Stage):
+    number: int
+
     def units(self):
         return 3
 
@@ -65,11 +66,17 @@ class CheckpointsProject(OneProject):
     }
 
 
+project = fixture_of(CheckpointsProject)
+numbers = itertools.count()
+
+
 @pytest.fixture
-def one() -> Iterator[OneProject]:
-    with served(CheckpointsProject) as made:
-        made.order("units")
-        yield made
+def one(project: OneProject) -> OneProject:
+    """A job that was never built, of the code as it was first."""
+    project.write("methods/late.py", "K = 1\n")
+    computed(project)
+    project.order("units", number=next(numbers))
+    return project
 
 
 def computed(one: OneProject) -> list[str]:
@@ -97,14 +104,6 @@ def edited_meanwhile(one: OneProject) -> Iterator[subprocess.Popen[str]]:
             (one.folder / "hold-each").unlink()
             yield running
         (one.folder / "hold-each").touch()
-
-
-def test_a_job_goes_on_where_it_was(one: OneProject) -> None:
-    with one.held("unit-2"):
-        cut_off(one, one.popen(AX, "run", "one"))
-    assert computed(one)[:1] == ["0"]
-    assert one.one()[:2] == (1, True)
-    assert "2" in computed(one)
 
 
 def test_units_of_code_that_was_put_back_are_computed_again(one: OneProject) -> None:

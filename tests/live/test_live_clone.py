@@ -15,10 +15,8 @@ import pytest
 from live_project import PATIENCE, ROOT
 from test_live_commands import STUDY
 
-pytestmark = pytest.mark.live
-
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-SET_UP, NEW_ANALYSIS = re.findall(r"^```sh\n(.*?)^```", README, re.M | re.S)[:2]
+SET_UP = re.findall(r"^```sh\n(.*?)^```", README, re.M | re.S)[0]
 LEFT_OUT = shutil.ignore_patterns(
     ".git", ".venv", ".*_cache", ".socket.dir", "*.egg-info", "results", "main-*", ".cache"
 )
@@ -73,6 +71,7 @@ def test_they_set_everything_up_first(clone: Path, tmp_path: Path, command: str)
     assert sorted(map(planned.index, steps)) == [*map(planned.index, steps)]
 
 
+@pytest.mark.slow
 def test_make_run_runs_the_main_pipeline(clone: Path, tmp_path: Path) -> None:
     study = tmp_path / "study.toml"  # the default one takes a minute
     study.write_text(STUDY, encoding="utf-8")
@@ -90,11 +89,3 @@ def test_make_test_checks_and_tests(clone: Path) -> None:
     assert "All checks passed!" in said  # ruff
     assert "no issues found in" in said  # mypy
     assert re.search(r"\d\d passed", said)
-
-
-@pytest.mark.slow
-def test_a_new_analysis_is_made_and_run(clone: Path) -> None:
-    assert "500 firms" in NEW_ANALYSIS
-    said = said_in(clone, NEW_ANALYSIS)
-    assert "jobs built, 0 reused" in said
-    assert (clone.parent / "my-analysis/results/analysis/page.html").is_file()

@@ -17,8 +17,6 @@ from bootstrap_project import BootstrapProject
 from documented import NOT_RUN, PAGES, Block, blocks
 from live_project import PATIENCE, Begun, LiveProject
 
-pytestmark = pytest.mark.live
-
 STUDY = """\
 name = "simulated"
 participants = ["S01", "S02"]
@@ -58,8 +56,10 @@ SLOW = (
     "engines.md",
     "first-study.md",
     "frames.md",
+    "json.md",
     "looking-up.md",
     "panel.md",
+    "recordings.md",
     "stages.md",
     "sweep.md",
 )

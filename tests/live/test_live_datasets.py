@@ -9,9 +9,6 @@ from typing import Any, ClassVar
 import pytest
 from live_project import EmptyProject, in_short_folder
 
-pytestmark = pytest.mark.live
-
-
 ROWS = 1000
 WRITE = f"""\
 from shortloop.keys.code import code_of
@@ -184,75 +181,48 @@ def test_a_dataset_is_written_again_with_as_many_slices_as_jobs_have(told: Told)
     assert [new == old for new, old in zip(told.one["jobs"], told.two["jobs"])] == [False, False, True]
 
 
-def test_exax_alone_does_not_take_it_either(told: Told) -> None:
-    found, said = told.plain(write={"first": 500})
-    assert found["counts"] == [ROWS, sum(range(500, 500 + ROWS))], said
-    told.project.serve(2)
-    try:
-        other, said = told.plain(write={"first": 500})
-        assert other["counts"] == found["counts"], said
-        assert other["rows"] != found["rows"]
-        again, _ = told.plain(write={"first": 500})
-        assert again["rows"] == other["rows"]
-    finally:
-        told.project.serve(1)
-    assert told.plain(write={"first": 500})[0]["rows"] == found["rows"]
-
-
-def test_a_dataset_of_other_slices_is_refused(told: Told) -> None:
-    found, said = told.plain(rows=told.two["jobs"][0])
-    assert found == {}
-    assert f"{told.two['jobs'][0]}/default {REFUSED}" in said
-    assert "SHORTLOOP_SLICES=2" in said
-
-
-@pytest.mark.parametrize("here", [False, True])
-def test_so_is_one_further_back_in_a_chain(told: Told, here: bool) -> None:
-    first = {"first": ROWS, "previous": told.two["jobs"][0]}
-    found, said = told.plain(write=first, here=here)
-    assert found == {}
-    assert f"{told.two['jobs'][0]}/default {REFUSED}" in said
-
-
-def test_a_chain_of_the_same_slices_is_read_whole(told: Told) -> None:
-    first = {"first": ROWS, "previous": told.one["jobs"][0]}
-    for here in (False, True):
-        found, said = told.plain(write=first, here=here)
-        assert found["counts"] == [2 * ROWS, sum(range(2 * ROWS))], said
-
-
-def test_files_that_each_slice_saved_are_refused(told: Told) -> None:
-    parts = {"as": "of", "count": {"what": "parts"}}
-    assert told.plain(rows=told.one["jobs"][0], **parts)[0]["counts"] == [1, 0]
-    found, said = told.plain(rows=told.two["jobs"][0], **parts)
-    assert found == {}
-    assert f"part of {told.two['jobs'][0]} {REFUSED}" in said
-
-
-def test_what_such_a_job_left_besides_can_be_read(told: Told) -> None:
-    parts = {"as": "of", "count": {"what": "options"}}
-    found, said = told.plain(rows=told.two["jobs"][1], **parts)
-    assert found["counts"] == [1, 0], said
+def test_data_of_other_slices_are_refused_and_those_of_the_same_read_whole(told: Told) -> None:
+    """A dataset, one further back in a chain, and files that each slice saved; all else can be read."""
+    old, new = told.two["jobs"][0], told.one["jobs"][0]
+    parts, options = ({"as": "of", "count": {"what": what}} for what in ("parts", "options"))
+    for given, whose in (
+        ({"rows": old}, f"{old}/default"),
+        ({"write": {"first": ROWS, "previous": old}, "here": False}, f"{old}/default"),
+        ({"write": {"first": ROWS, "previous": old}, "here": True}, f"{old}/default"),
+        ({"rows": old, **parts}, f"part of {old}"),
+    ):
+        found, said = told.plain(**given)
+        assert found == {}
+        assert f"{whose} {REFUSED}" in said
+        assert "SHORTLOOP_SLICES=2" in said
+    for given, counts in (
+        ({"write": {"first": ROWS, "previous": new}, "here": False}, [2 * ROWS, sum(range(2 * ROWS))]),
+        ({"write": {"first": ROWS, "previous": new}, "here": True}, [2 * ROWS, sum(range(2 * ROWS))]),
+        ({"rows": new, **parts}, [1, 0]),
+        ({"rows": told.two["jobs"][1], **options}, [1, 0]),
+    ):
+        found, said = told.plain(**given)
+        assert found["counts"] == counts, said
 
 
 def test_jobs_are_found_again_when_slices_are_as_before(told: Told) -> None:
+    """Also by exax alone, which takes none of other slices."""
+    found, said = told.plain(write={"first": 500})
+    assert found["counts"] == [ROWS, sum(range(500, 500 + ROWS))], said
     told.project.serve(2)
     try:
         again, said = told.project.go()
         assert again == told.two, said
         assert "0 jobs built" in said
+        other, said = told.plain(write={"first": 500})
+        assert other["counts"] == found["counts"], said
+        assert other["rows"] != found["rows"]
+        assert told.plain(write={"first": 500})[0]["rows"] == other["rows"]
+        for slices in (-1, 1):  # a build script writes as many as the server has
+            told.project.slices = slices
+            here, said = told.plain(write_here=ROWS)
+            assert here["counts"] == WHOLE, said
     finally:
         told.project.serve(1)
     assert told.project.go()[0] == told.one
-
-
-@pytest.mark.parametrize("slices", ["-1", "1"])
-def test_a_build_script_writes_as_many_slices_as_the_server_has(told: Told, slices: str) -> None:
-    """However many its own environment names."""
-    told.project.serve(2)
-    try:
-        told.project.slices = int(slices)
-        found, said = told.plain(write_here=ROWS)
-        assert found["counts"] == WHOLE, said
-    finally:
-        told.project.serve(1)
+    assert told.plain(write={"first": 500})[0]["rows"] == found["rows"]

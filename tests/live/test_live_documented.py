@@ -16,8 +16,6 @@ from source_tree import ROOT
 
 from shortloop.cli.init import EXAMPLE, write_project
 
-pytestmark = pytest.mark.live
-
 CELLS = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "notebooks.md").read_text(encoding="utf-8"), re.S)
 PAGE = (ROOT / "docs" / "your-own-analysis.md").read_text(encoding="utf-8")
 

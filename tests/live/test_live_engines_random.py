@@ -26,7 +26,6 @@ from live_project import PATIENCE, processes, wait_for
 from toy_project import server_processes
 
 pytestmark = [
-    pytest.mark.live,
     pytest.mark.skipif("KILLS" not in os.environ, reason="takes minutes: `make soak` does it"),
 ]
 

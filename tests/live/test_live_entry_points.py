@@ -12,8 +12,6 @@ import pytest
 from cases import first_cases
 from live_project import LiveProject, fixture_of
 
-pytestmark = pytest.mark.live
-
 FORMAT = '''\
 from typing import Literal
 
@@ -192,6 +190,9 @@ def test_a_study_names_them(project: WithPackages) -> None:
     assert "Journal of Means" in said
     assert "scikit-learn" in said
     assert project.run() == {}
+    listed = project.shortloop("study").stdout
+    assert re.search(r"estimator\[nearest\].shrink +threshold; default: none", listed)
+    assert "input[lab].gain" in listed
 
 
 def test_an_engine_computes_the_same(project: WithPackages) -> None:
@@ -204,6 +205,7 @@ def test_an_engine_computes_the_same(project: WithPackages) -> None:
     assert "slices or joblib or dask or ray or threads" in said
 
 
+@pytest.mark.slow
 def test_they_pass_the_common_tests(project: WithPackages) -> None:
     project.python(CHECKED)
 
@@ -213,7 +215,7 @@ BROKEN = (
     ("described", "explains", "with the methods described"),
     ('"Doe, 2020": "D', '"Roe et al., 2020": "R', "papers lacks what described cites: Doe, 2020"),
     ("\nfrom pydantic", "\nimport numpy\nfrom pydantic", "imports numpy"),
-    ("shrink_threshold=self.shrink", "shrink_threshold=1e9", "of trials right that are told"),
+    ("shrink_threshold=self.shrink", "shrink_threshold=1e9", "% of predictions are right"),
     ('description="threshold; default: none"', "", "fields without a description: shrink"),
 )
 
@@ -230,33 +232,34 @@ def test_what_breaks_a_common_test(project: WithPackages, old: str, new: str, sa
     assert said in done.stderr
 
 
-def test_the_fields_are_listed_and_what_is_wrong_is_said(project: WithPackages) -> None:
-    listed = project.shortloop("study").stdout
-    assert re.search(r"estimator\[nearest\].shrink +threshold; default: none", listed)
-    assert "input[lab].gain" in listed
-    text = (project.folder / "study.toml").read_text(encoding="utf-8")
-    for old, new, said in (
+@first_cases(
+    1,
+    ("old", "new", "said"),
+    [
         ("shrink = 0.1", "shrink = 0", "greater than 0"),
         ("shrink = 0.1", "shrunk = 0.1", "kind, shrink"),
         ('kind = "nearest"', 'kind = "nearst"', "did you mean 'nearest'?"),
         ('format = "lab"', 'format = "lap"', "did you mean 'lab'?"),
-    ):
-        project.edit_study(old, new)
-        assert said in project.refused()
-        project.write_study(text)
+    ],
+)
+def test_what_is_wrong_is_said(project: WithPackages, old: str, new: str, said: str) -> None:
+    text = (project.folder / "study.toml").read_text(encoding="utf-8")
+    project.edit_study(old, new)
+    assert said in project.refused()
+    project.write_study(text)
 
 
-def test_an_edit_of_a_package_in_place_runs_again_what_uses_it(project: WithPackages) -> None:
+@pytest.mark.slow
+def test_a_package_that_is_edited_in_place_or_installed_anew_runs_again_what_uses_it(
+    project: WithPackages,
+) -> None:
+    project.built()
     file = project.place / "nearest_means.py"
     file.write_text(ESTIMATOR.replace("(shrink_", "(priors='uniform', shrink_"), encoding="utf-8")
     built = project.built()
     assert {"train", "apply", "retrain"} <= built
     assert "import_epochs" not in built
     file.write_text(ESTIMATOR + "\n# Nothing else.\n", encoding="utf-8")
-    assert project.run() == {}
-
-
-def test_a_new_version_of_a_package_runs_again_what_uses_it(project: WithPackages) -> None:
     install(project.site, "lab-format", FORMAT.replace("* self.gain", "* 3.0 * self.gain"), "1.1")
     assert "import_epochs" in project.built()
     install(project.site, "lab-format", FORMAT, "1.0")

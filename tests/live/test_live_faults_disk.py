@@ -14,8 +14,6 @@ from cases import first_cases
 from live_project import in_short_folder
 from toy_project import DagProject, chains, expected
 
-pytestmark = pytest.mark.live
-
 SIZE = 9_000_000
 INODES = 900
 

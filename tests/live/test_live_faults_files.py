@@ -9,14 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from live_project import served
+from live_project import AX
 from toy_project import DagProject, before_the_cut, expected
-
-pytestmark = pytest.mark.live
-
-
-class Edited(DagProject):
-    edits_package = True
 
 
 def deleted(file: Path) -> None:
@@ -25,10 +19,6 @@ def deleted(file: Path) -> None:
 
 def empty(file: Path) -> None:
     os.truncate(file, 0)
-
-
-def half(file: Path) -> None:
-    os.truncate(file, file.stat().st_size // 2)
 
 
 def zeros(file: Path) -> None:
@@ -44,38 +34,36 @@ def one_bit(file: Path) -> None:
     os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))
 
 
-@pytest.mark.parametrize("damage", [deleted, one_bit])
-def test_a_result_that_is_damaged(toy: DagProject, damage: Callable[[Path], None]) -> None:
+Damages = dict[int, tuple[str, Callable[[Path], object]]]
+
+
+def altered(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-2] + b"??")
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        {1: ("manifest.json", altered), 2: ("x.npy", deleted)},
+        {0: ("x.npy", one_bit), 3: ("", shutil.rmtree)},
+        pytest.param({1: ("record.json", altered), 3: ("post.json", altered)}, marks=pytest.mark.slow),
+    ],
+)
+def test_results_that_are_damaged(
+    toy: DagProject, what: dict[int, tuple[str, Callable[[Path], None]]]
+) -> None:
+    """They are made again, and nothing below; also by a server that was not told to look."""
     nodes = toy.new_chains()
     before = toy.go()
-    damage(toy.job_folder(before.jobs[2]) / "x.npy")
-    ran = toy.go()
+    for number, (name, damage) in what.items():
+        damage(toy.job_folder(before.jobs[number]) / name)
+    ran = toy.go(AX, "run", "-q", "dag")
     toy.check(ran, expected(nodes))
-    assert ran.fresh == [False, False, True, False, False]
-    assert f"{before.jobs[2]} was damaged: x.npy" in ran.said
+    assert ran.fresh == [number in what for number in range(5)]
+    for number, (name, _) in what.items():
+        assert not name or f"{before.jobs[number]} was damaged: {name}" in ran.said
+        assert not (toy.job_folder(before.jobs[number]) / "post.json").exists()
     assert toy.go().reused == set(ran.jobs)
-
-
-@pytest.mark.parametrize("what", [pytest.param("a job that runs", marks=pytest.mark.slow), "between jobs"])
-def test_ax_gc_during_a_run(toy: DagProject, what: str) -> None:
-    nodes = toy.new_chains()
-    before = toy.finished()
-    toy.break_at("analysis", nodes[0 if what == "a job that runs" else 2].number, "hold")
-    running = toy.start()
-    toy.wait_until_reached()
-    kept = toy.finished() - before
-    for _ in range(5):  # it stops where the run writes or renames a file meanwhile
-        deleted = toy.ax("gc")
-        if not any(said in deleted.stderr for said in ("Directory not empty", "FileNotFoundError")):
-            break
-    deleted.ok()
-    toy.mend()
-    ended = toy.end(running)
-    assert ended.status == 1
-    assert "the folder of this run was deleted while it ran" in ended.said
-    ran = toy.go()
-    toy.check(ran, expected(nodes))
-    assert ran.reused >= kept  # and what was built before the run has noticed
 
 
 @pytest.mark.parametrize("damage", [empty, pytest.param(zeros, marks=pytest.mark.slow)])
@@ -121,25 +109,6 @@ def test_all_of_a_job_is_copied_over_another(toy: DagProject) -> None:
     assert toy.go().jobs == ran.jobs
 
 
-def test_a_power_cut_that_spared_the_files() -> None:
-    """Nobody can know, so a job without a manifest from before is built again."""
-    with served(Edited) as toy:
-        nodes = toy.new_chains()
-        store = toy.folder / "shortloop/store/store.py"
-        text = store.read_text(encoding="utf-8")
-        begin, end = "self._disk.submit(write_manifest, folder, manifest)", "written.result()"
-        assert text.count(begin) == text.count(end) == 1
-        store.write_text(text.replace(begin, "Future()").replace(end, "return"), encoding="utf-8")
-        before = toy.go()
-        store.write_text(text, encoding="utf-8")
-        toy.kill_server()
-        shutil.rmtree(toy.folder / "workdirs/main/.shortloop")
-        before_the_cut(toy.job_folder(before.jobs[4]))
-        ran = toy.end(toy.start_command())
-        toy.check(ran, expected(nodes))
-        assert ran.fresh == [False, False, False, False, True]
-
-
 def test_lists_of_builds_that_were_cut_short(toy: DagProject) -> None:
     """exax reads them before anything else, and its server ends if it can't."""
     nodes = toy.new_chains()
@@ -163,7 +132,7 @@ def test_every_file_of_every_job_is_cut_short(toy: DagProject) -> None:
     for job in before.jobs:
         for file in toy.job_folder(job).iterdir():
             if file.is_file():
-                half(file)
+                os.truncate(file, file.stat().st_size // 2)
     ran = toy.end(toy.start_command())
     assert ran.status == 0, ran.said
     toy.check(ran, expected(nodes))

@@ -3,6 +3,7 @@ where it was. More of them, at random, in test_live_faults_random; of a single c
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -12,8 +13,6 @@ from collections.abc import Iterator
 import pytest
 from live_project import PATIENCE, served, wait_for
 from toy_project import DagProject, Node, chains, expected
-
-pytestmark = pytest.mark.live
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -25,12 +24,13 @@ def vanishing() -> Iterator[tuple[DagProject, subprocess.Popen[str]]]:
         yield made, made.start()
 
 
-def goes_on(toy: DagProject, nodes: list[Node], kept: set[str]) -> None:
-    """The next run needs nothing, leaves what it must, and uses these jobs and no more."""
+def goes_on(toy: DagProject, nodes: list[Node], kept: set[str]) -> str:
+    """The next run needs nothing, leaves what it must, and uses these jobs and no more; what it says."""
     toy.mend()
     ran = toy.go()
     toy.check(ran, expected(nodes))
     assert ran.reused == kept
+    return ran.said
 
 
 def test_an_exception_in_a_slice(toy: DagProject) -> None:
@@ -69,8 +69,10 @@ def test_kill_9(toy: DagProject, what: str) -> None:
         kept = set(ran.jobs)
     if what == "server":
         assert "the exax server ended while a job was running" in ran.said
+        wait_for(lambda: not toy.processes()["method"])
         toy.start_server()
-    goes_on(toy, nodes, kept)
+    said = goes_on(toy, nodes, kept)
+    assert what == "runner" or "did not finish; " in said
 
 
 @pytest.mark.parametrize("command", [pytest.param("ax run", marks=pytest.mark.slow), "shortloop run"])
@@ -87,6 +89,49 @@ def test_ctrl_c_ends_the_job_too(toy: DagProject, command: str) -> None:
     assert "Traceback" not in ended.said
     wait_for(lambda: not toy.processes()["method"])  # killed, and perhaps not gone yet
     goes_on(toy, nodes, toy.finished() - before)
+
+
+SLOW = """\
+import time as clock
+from pathlib import Path as Folder
+
+if (Folder(__file__).parents[1] / "hold").exists():
+    (Folder(__file__).parents[1] / "reached").touch()
+    clock.sleep(60)
+"""
+
+
+def test_ctrl_c_while_the_build_script_is_imported(toy: DagProject) -> None:
+    nodes = toy.new_chains()
+    script = toy.folder / "build_scripts/build_dag.py"
+    text = script.read_text(encoding="utf-8")
+    script.write_text(SLOW + text, encoding="utf-8")
+    (toy.folder / "hold").touch()
+    running = toy.start_command()
+    wait_for((toy.folder / "reached").exists)
+    os.killpg(running.pid, signal.SIGINT)  # as a terminal does
+    ran = toy.end(running)
+    (toy.folder / "hold").unlink()
+    script.write_text(text, encoding="utf-8")
+    assert ran.status == 130
+    assert ran.said == ""
+    toy.check(toy.go(), expected(nodes))
+
+
+@pytest.mark.parametrize("wait", [0.3, 0.8])
+def test_ctrl_c_at_any_time(toy: DagProject, wait: float) -> None:
+    """Wherever it is, after some time, on a machine that is as quick or slow as it is."""
+    toy.new_chains()
+    running = toy.start_command()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        running.wait(wait)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(running.pid, signal.SIGINT)
+    ran = toy.end(running)
+    # Python itself may not have begun to see to signals, and then is ended by it.
+    assert ran.status in (130, -signal.SIGINT, 0)
+    assert "Traceback" not in ran.said or ran.status == -signal.SIGINT
+    toy.go()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
@@ -129,6 +174,7 @@ def test_two_runs_at_once(toy: DagProject) -> None:
     assert len(toy.finished() - before) == len(nodes)  # none twice
 
 
+@pytest.mark.slow
 def test_many_that_load_the_methods_at_once(toy: DagProject) -> None:
     assert load_methods(toy, 4) == [0, 0, 0, 0]
     nodes = toy.new_chains()
@@ -180,20 +226,6 @@ def test_shortloop_gc_during_a_run_is_refused(toy: DagProject) -> None:
     ran = toy.end(running)
     assert ran.status == 0
     toy.check(ran, expected(nodes))
-
-
-def test_a_method_that_cannot_be_imported(toy: DagProject) -> None:
-    nodes = toy.new_chains()
-    method = toy.folder / "methods" / "a_join.py"
-    source = method.read_text(encoding="utf-8")
-    method.write_text(source.replace("options =", "import no_such_thing\n\noptions ="), encoding="utf-8")
-    failed = toy.end(toy.start())
-    assert failed.status == 1
-    assert "cannot be imported" in failed.said
-    line = method.read_text(encoding="utf-8").splitlines().index("import no_such_thing") + 1
-    assert f"{method}, line {line}" in failed.said
-    method.write_text(source, encoding="utf-8")
-    goes_on(toy, nodes, set())
 
 
 def test_a_slice_that_ends_without_a_word(vanishing: tuple[DagProject, subprocess.Popen[str]]) -> None:

@@ -38,7 +38,7 @@ from shortloop.store.crash_repair import repair_lists
 from shortloop.store.integrity import damage
 from shortloop.store.manifest import read_manifest
 
-pytestmark = [pytest.mark.live, *([] if "KILLS" in os.environ else [pytest.mark.slow])]
+pytestmark = [] if "KILLS" in os.environ else [pytest.mark.slow]
 
 KILLS = int(os.environ.get("KILLS", "4"))
 SEED = int(os.environ.get("SEED") or 0)

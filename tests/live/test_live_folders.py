@@ -1,14 +1,10 @@
-"""From a folder of recordings to the report, of each format, by `init --data` and `ax run build_pipeline`."""
+"""From a folder of recordings to the report, of each format, by `init --data` and `shortloop run`."""
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +12,9 @@ import pytest
 from eeg_folders import FOLDERS
 from installed import Environment, built, sources
 
-pytestmark = [pytest.mark.live, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 EFFECT = (0.2, 0.4)  # s, of the phase that trains
 LATER = {"eeglab": (0.4, 0.6), "bids": (0.4, 0.6)}  # of the decoded one
-PATIENCE = 60.0  # s, until a server answers
 
 
 @pytest.fixture(scope="module")
@@ -37,26 +32,6 @@ def environment(above: Path) -> Environment:
     return made
 
 
-@contextmanager
-def server(environment: Environment, project: Path) -> Iterator[None]:
-    kept = {name: each for name, each in os.environ.items() if name != "PYTHONPATH"}
-    process = subprocess.Popen(
-        [environment.python.with_name("ax"), "server"],
-        cwd=project,
-        env={**kept, "USER": "tester", "SHORTLOOP_SLICES": "2"},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        until = time.monotonic() + PATIENCE
-        while not (project / ".socket.dir/server").exists() and time.monotonic() < until:
-            time.sleep(0.1)
-        yield
-    finally:
-        process.terminate()
-        process.wait(timeout=PATIENCE)
-
-
 @pytest.mark.parametrize("format", FOLDERS)
 def test_from_folder_to_report(above: Path, environment: Environment, format: str) -> None:
     FOLDERS[format](above / f"data-{format}")
@@ -64,8 +39,7 @@ def test_from_folder_to_report(above: Path, environment: Environment, format: st
     assert "To be answered" not in said
     project = above / f"my-{format}"
     assert "is fine" in environment.works(project, "shortloop", "study", "study.toml")
-    with server(environment, project):
-        environment.works(project, "ax", "run", "build_pipeline")
+    environment.works(project, "shortloop", "run")
     results = project / f"results/my-{format}"
     assert (results / "report.html").stat().st_size > 50_000
     scores = json.loads((results / "summary.json").read_text(encoding="utf-8"))["scores"]

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import first_cases
 from live_project import LiveProject, fixture_of, write_recording
-
-pytestmark = pytest.mark.live
 
 ESCAPE = "\x1b[31m"
 CHANNELS = [f"{ESCAPE}Cz", "b\u202e", "c\x9b2J"]
@@ -63,14 +62,15 @@ def test_a_run_and_all_that_looks_at_it(project: LiveProject) -> None:
     assert r"B \udcff\n.npz" in "".join(said)
 
 
-@pytest.mark.parametrize(
+@first_cases(
+    1,
     ("changes", "words"),
     [
-        pytest.param({"ch": [f"{ESCAPE}Pz", *CHANNELS[1:]]}, r"\x1b[31mPz", marks=pytest.mark.slow),
         ({"ch": [f"{ESCAPE}Pz", f"{ESCAPE}Pz", "c"]}, r"\x1b[31mPz"),
+        ({"ch": [f"{ESCAPE}Pz", *CHANNELS[1:]]}, r"\x1b[31mPz"),
         ({"y": np.array([f"{ESCAPE}left", "right"])[np.arange(32) % 2]}, r"\x1b[31mleft"),
     ],
-    ids=["another channel", "a channel twice", "another event"],
+    ids=["a channel twice", "another channel", "another event"],
 )
 def test_a_message(project: LiveProject, changes: dict[str, Any], words: str) -> None:
     file = recording(project, FILES["B"])

@@ -4,18 +4,14 @@ are not computed again, and what comes out is what would come out anew, on any n
 from __future__ import annotations
 
 import json
-import os
-import signal
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pandas as pd
 import pytest
-from live_project import AX, PATIENCE, EmptyProject, fixture_of, served, wait_for
+from live_project import EmptyProject, fixture_of
 
 from shortloop.stages.results import Result
-
-pytestmark = pytest.mark.live
 
 PANEL = """\
 from shortloop import File, stage
@@ -29,7 +25,6 @@ def panel(file: File):
 """
 FIT = """\
 import os
-import time
 from pathlib import Path
 
 from shortloop import Job, stage
@@ -47,10 +42,6 @@ def fit(rows, unit: str, degree: int = 1):
 
     with Path(os.environ["COMPUTED"]).open("a") as stream:
         stream.write(unit + "\\n")
-    while Path(os.environ["COMPUTED"] + ".hold-" + unit).exists():
-        time.sleep(0.01)
-    if len(rows) == 7:
-        raise ValueError("seven rows")
     found = np.polyfit(rows["year"], rows["x"], degree)
     return {"line": found, "mean": rows["x"].mean(), "n": len(rows), "last": rows.tail(1), "firm": unit}
 """
@@ -95,8 +86,6 @@ FIRMS = {"a": 3, "b": 4, "c": 5, "007": 6}
 class FunctionsProject(EmptyProject):
     """A panel, a fit for each of its firms, and results of every kind."""
 
-    more: ClassVar[dict[str, str]] = {}
-
     sources: ClassVar = {
         "methods/a_panel.py": PANEL,
         "methods/a_fit.py": FIT,
@@ -109,9 +98,6 @@ class FunctionsProject(EmptyProject):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self.write_panel(FIRMS)
-
-    def environment(self, **more: str) -> dict[str, str]:
-        return {**super().environment(**more), "COMPUTED": str(self.folder / ".computed"), **self.more}
 
     def write_fit(self, text: str) -> None:
         self.write("methods/a_fit.py", text)
@@ -131,22 +117,9 @@ class FunctionsProject(EmptyProject):
         """Run it, which must work; what it said."""
         return self.ax("run", "panel").ok().stdout
 
-    def computed(self) -> list[str]:
-        """Firms that were computed since this was asked last."""
-        file = self.folder / ".computed"
-        found = sorted(file.read_text().split()) if file.exists() else []
-        file.unlink(missing_ok=True)
-        return found
-
     def last(self, stage: str) -> Result:
         """The job of a stage in the last run."""
         return self.last_results()[stage]
-
-
-class OnOneSlice(FunctionsProject):
-    """The same, where one process computes all units."""
-
-    more: ClassVar[dict[str, str]] = {"SHORTLOOP_SLICES": "1"}
 
 
 project = fixture_of(FunctionsProject)
@@ -170,6 +143,11 @@ def test_results_of_every_kind_are_read_back(project: FunctionsProject) -> None:
     assert found["page.html"].read_text(encoding="utf-8") == "<p>é</p>"
     assert found["raw.bin"].read_bytes() == b"\0\1"
     assert found["means"].read_bytes().startswith(b"\x89PNG")
+    # `panel["rows"]` imports pandas, though the file of the fit does not.
+    assert {"pandas", "pyarrow"} <= project.manifest(fit.job)["parts"]["versions"].keys()
+    assert {"matplotlib", "polars"}.isdisjoint(
+        project.manifest(project.last("panel").job)["parts"]["versions"]
+    )
     shown = project.shortloop("show", found.job).stdout
     assert "pandas" in shown
     assert "polars" in shown
@@ -177,17 +155,6 @@ def test_results_of_every_kind_are_read_back(project: FunctionsProject) -> None:
     assert delivered == {
         "page.html", "raw.bin", "means.png", "means.pdf", "pandas.parquet", "polars.parquet", "summary.json"
     }  # fmt: skip
-
-
-def test_libraries_that_read_tables_are_in_keys_of_what_is_made_from_them(project: FunctionsProject) -> None:
-    """`panel["rows"]` imports pandas, though the file of the fit does not."""
-    project.go()
-    project.computed()
-    versions = project.manifest(project.last("fit").job)["parts"]["versions"]
-    assert {"pandas", "pyarrow"} <= versions.keys()
-    versions = project.manifest(project.last("panel").job)["parts"]["versions"]
-    assert "matplotlib" not in versions
-    assert "polars" not in versions
 
 
 @pytest.mark.parametrize(
@@ -214,42 +181,16 @@ def test_only_units_that_read_something_else_are_computed(
     assert f"{len(computed)} of {len(firms)} units computed" in said
     found = project.last("fit")
     if computed == ["b"]:  # the others take as long
-        with served(OnOneSlice) as other:
-            other.write_panel(firms, **slopes)
-            other.go()
-            anew = other.last("fit")
-            for name in ("line.npy", "mean.npy", "n.npy", "firm.npy", "last.parquet", "units.rows"):
-                assert (found.path / name).read_bytes() == (anew.path / name).read_bytes()
+        project.works("run", "panel", "--force", "fit")
+        assert project.computed() == sorted(firms)
+        anew = project.last("fit")
+        assert anew.job != found.job
+        for name in ("line.npy", "mean.npy", "n.npy", "firm.npy", "last.parquet", "units.rows"):
+            assert (found.path / name).read_bytes() == (anew.path / name).read_bytes()
     taken = len(firms) - len(computed)
     assert f"{taken} of {len(firms)} read the same" in " ".join(
         project.shortloop("show", found.job).stdout.split()
     )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("imported", "named"),
-    [
-        ("import shortloop as sl", "sl"),
-        pytest.param("import shortloop.exax.declare as declare", "declare", marks=pytest.mark.slow),
-    ],
-)
-def test_stages_may_be_declared_by_the_name_of_a_module(
-    project: FunctionsProject, imported: str, named: str
-) -> None:
-    """They are stages all the same: an edit builds them again, once."""
-    project.write_panel(FIRMS)
-    text = FIT.replace("from shortloop import Job, stage", f"from shortloop import Job\n{imported}")
-    project.write_fit(text.replace("@stage", f"@{named}.stage"))
-    project.go()
-    project.computed()
-    project.write_fit(text.replace("@stage", f"@{named}.stage").replace(".mean()", ".min()"))
-    project.go()
-    assert project.computed() == sorted(FIRMS)
-    project.go()
-    assert project.computed() == []
-    assert project.last("fit")["mean"].min() == 0
-    project.write_fit(FIT)
 
 
 def test_a_plan_takes_it_that_tables_stay_tables(project: FunctionsProject) -> None:
@@ -285,35 +226,3 @@ def test_what_all_units_share_computes_all_again(project: FunctionsProject) -> N
     project.ask()
     project.go()
     assert project.computed() == []
-
-
-def test_an_error_names_its_unit_and_what_is_done_is_kept(project: FunctionsProject) -> None:
-    project.write_panel({**FIRMS, "bad": 7}, a=9.0)
-    done = project.ax("run", "panel")
-    assert done.returncode != 0
-    assert "in unit bad of fit" in done.stdout + done.stderr
-    project.computed()
-    project.write_panel({**FIRMS, "bad": 8}, a=9.0)
-    project.go()
-    assert "bad" in project.computed()
-
-
-def test_a_job_that_was_killed_goes_on_where_it_was(project: FunctionsProject) -> None:
-    firms = {f"k{number}": 4 + number % 2 for number in range(40)}
-    project.write_panel(firms)
-    hold = project.folder / ".computed.hold-k6"
-    hold.touch()
-    project.computed()
-    running = project.popen(AX, "run", "panel", session=True)
-    file = project.folder / ".computed"
-    wait_for(lambda: file.exists() and len(file.read_text().split()) == len(firms))  # all are begun
-    os.kill(running.pid, signal.SIGINT)
-    running.communicate(timeout=PATIENCE)
-    before = project.computed()
-    hold.unlink()
-    project.go()
-    again = project.computed()
-    assert "k6" in again
-    assert len(again) <= 2  # what each slice had begun
-    assert {*before, *again} == {*firms}
-    assert project.last("fit")["n"].tolist() == [firms[name] for name in sorted(firms)]

@@ -13,23 +13,11 @@ import pytest
 from command_line import assert_one_message, forked
 from installed import Environment, built, sources
 from live_project import ROOT
+from test_live_commands import STUDY
 
 import shortloop
 
-pytestmark = pytest.mark.live
-
 MOST_LINES = 60
-SMALL = """\
-name = "small"
-participants = ["S01", "S02"]
-classes = ["x", "y"]
-phases = {train = "study", decode = "test"}
-input = {format = "simulated", channels = 4, trials = 12, sfreq = 128, tmin = -0.3, tmax = 0.6}
-decoding = {folds = 3, select_alpha = 1.0}
-estimator = {kind = "lda"}
-permutations = {count = 20}
-features.amplitude = {bins = 3, bin_samples = 9}
-"""
 SMALL_PANEL = """\
 name = "small"
 groups = {by = ["g"], blocks = 1}
@@ -108,8 +96,7 @@ def environment(above: Path, wheel: Path) -> Environment:
 
 def test_functions_need_no_project(above: Path, environment: Environment) -> None:
     (above / "none").mkdir()
-    for code in ("import shortloop, shortloop.eeg.mne_scores", FIT):
-        assert environment.works(above / "none", "python", "-c", code) == (FITTED if code == FIT else "")
+    assert environment.works(above / "none", "python", "-c", FIT) == FITTED
     said = environment.works(above / "none", "shortloop", "--version")
     assert said == f"shortloop {shortloop.__version__}\n"
     assert not [*(above / "none").iterdir()]
@@ -166,16 +153,17 @@ def test_an_analysis_runs_at_once_and_again_as_far_as_it_is_edited(
 def test_a_study_runs_with_the_methods_of_the_package(above: Path, environment: Environment) -> None:
     said = environment.works(above, "shortloop", "init", "my-study", "--eeg")
     assert "shortloop run\n" in said
+    assert environment.works(above, "python", "-c", "import shortloop.eeg.mne_scores") == ""
     project = above / "my-study"
     original = (ROOT / "shortloop/eeg/study/default.toml").read_text(encoding="utf-8")
     assert (project / "study.toml").read_text(encoding="utf-8") == original
     assert "passed" in environment.works(project, "python", "-m", "pytest", "-p", "no:cacheprovider")
-    (project / "study.toml").write_text(SMALL, encoding="utf-8")
+    (project / "study.toml").write_text(STUDY, encoding="utf-8")
     first = built_by(environment.works(project, "shortloop", "run"))
     assert {"import_epochs S01", "train S02", "group ", "report "} <= {*first}
-    assert (project / "results/small/report.html").is_file()
+    assert (project / "results/simulated/report.html").is_file()
     assert built_by(environment.works(project, "shortloop", "run")) == []
-    (project / "study.toml").write_text(SMALL.replace("count = 20", "count = 30"), encoding="utf-8")
+    (project / "study.toml").write_text(STUDY.replace("count = 20", "count = 30"), encoding="utf-8")
     again = built_by(environment.works(project, "shortloop", "run", "--until", "group"))
     assert {name.split()[0] for name in again} == {"permute", "group"}
     assert "peak" in environment.works(project, "shortloop", "run", "ridge")
@@ -225,10 +213,22 @@ def test_the_core_alone_runs_a_project(above: Path, wheel: Path) -> None:
         (project / name).write_text(text, encoding="utf-8")
     assert built_by(fresh.works(project, "shortloop", "run", "bare")) == ["numbers ", "squares "]
     assert built_by(fresh.works(project, "shortloop", "run", "bare")) == []
-    said = fresh.works(
-        project, "python", "-c", "import shortloop; print(shortloop.load('main-2')['square'].tolist())"
-    )
-    assert said.strip() == "[0, 1, 4, 9, 16, 25, 36, 49, 64]"
+    script = project / "build_scripts/build_bare.py"
+    script.write_text(script.read_text(encoding="utf-8").replace("9", "10"), encoding="utf-8")
+    for command, words in (
+        ("plan bare", "1 × numbers: option count: 9 → 10"),
+        ("run bare", "1 of 10 units computed"),
+        ("why squares", "compared with main-"),
+        ("show main-2", "numpy"),
+        ("compare main-2 main-5", "square"),
+        ("verify", "all are as they were recorded"),
+        ("gc --delete", "deleted"),
+        ("jobs --state current", "2 jobs"),
+    ):
+        assert words in fresh.works(project, "shortloop", *command.split())
+    code = "import shortloop; print(shortloop.load('main-5')['square'].tolist())"
+    said = fresh.works(project, "python", "-c", code)
+    assert said.strip() == "[0, 1, 4, 9, 16, 25, 36, 49, 64, 81]"
 
 
 def test_the_analysis_is_short() -> None:

@@ -9,8 +9,6 @@ from typing import ClassVar
 import pytest
 from live_project import EmptyProject, in_short_folder
 
-pytestmark = pytest.mark.live
-
 # What a method does at its top, what then tells, and what that is if nobody has done it.
 KINDS: dict[str, tuple[str, str, object]] = {
     "style of figures": (

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 import pytest
 from engine_project import EngineProject
-from live_project import fixture_of
+from live_project import fixture_of, script
 
-pytestmark = pytest.mark.live
-ENGINES = ["joblib", *(pytest.param(each, marks=pytest.mark.slow) for each in ("dask", "ray"))]
+pytestmark = pytest.mark.slow  # tests/units/test_shared_units.py has smaller ones
+ENGINES = ["joblib", "dask", "ray"]
 ROWS, COLUMNS = 400_000, 7
 FRAME = 8 * ROWS * (COLUMNS + 1)  # bytes of numbers, beside texts
 LIBRARIES = 60e6  # bytes
@@ -97,17 +97,12 @@ def note(stage):
     with (Path(os.environ["FAULTS"]) / f"memory-{stage}").open("a") as stream:
         stream.write(f"{os.getpid()} {1024 * int(private.split()[1])}\\n")
 """
-SCRIPT = """\
-from shortloop import pipeline
-
-
-@pipeline
-def main(run):
-    panel = run.build("panel")
-    for name in ("by_pandas", "by_polars", "by_state"):
-        last = run.build(name, panel=panel)
-    return last
-"""
+SCRIPT = script("""
+panel = run.build("panel")
+for name in ("by_pandas", "by_polars", "by_state"):
+    last = run.build(name, panel=panel)
+return last
+""")
 STAGES = ("by_pandas", "by_polars", "by_state")
 
 

@@ -13,8 +13,6 @@ from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of, wait_for
 
 from shortloop.stages.results import Result
 
-pytestmark = pytest.mark.live
-
 METHODS = {
     "imported": """
 import upper
@@ -125,7 +123,7 @@ class LibrariesProject(EmptyProject):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self.site = folder / "site"
-        self.computed = folder / ".computed"
+        self.noted = folder / ".computed"
         call = "import lower\n\ndef f():\n    return lower.VALUE\n"
         model = "class Model:\n    def predict(self):\n        import lower\n        return lower.VALUE\n"
         self.install("upper", call)
@@ -133,7 +131,7 @@ class LibrariesProject(EmptyProject):
 
     def environment(self, **more: str) -> dict[str, str]:
         path = os.pathsep.join(filter(None, [str(self.site), os.environ.get("PYTHONPATH")]))
-        return super().environment(PYTHONPATH=path, COMPUTED=str(self.computed), **more)
+        return super().environment(PYTHONPATH=path, **more)
 
     def install(self, name: str, text: str, version: str = "1.0") -> None:
         """As pip does it."""
@@ -146,9 +144,9 @@ class LibrariesProject(EmptyProject):
 
     def cut_off(self) -> None:
         """Begin the long job, and interrupt it when those of its units are computed that use the library."""
-        slow = self.computed.with_name(f"{self.computed.name}.slow")
+        slow = self.noted.with_name(f"{self.noted.name}.slow")
         slow.touch()
-        self.computed.unlink(missing_ok=True)
+        self.noted.unlink(missing_ok=True)
         running = self.popen(SHORTLOOP, "run", "long")
         wait_for(lambda: set(map(str, range(20))) < self.units_computed() or running.poll() is not None)
         running.send_signal(signal.SIGINT)
@@ -158,11 +156,11 @@ class LibrariesProject(EmptyProject):
 
     def units_computed(self) -> set[str]:
         """Those of the long job since it began, or was resumed."""
-        return set(self.computed.read_text().split()) if self.computed.exists() else set()
+        return set(self.noted.read_text().split()) if self.noted.exists() else set()
 
     def resume(self) -> list[int]:
         """What the units of the long job say."""
-        self.computed.unlink(missing_ok=True)
+        self.noted.unlink(missing_ok=True)
         self.run_name = "long"
         self.works("run", "long")
         return [int(each) for each in self.last_results()["long"]["v"]]
@@ -211,6 +209,7 @@ def test_jobs_follow_the_libraries_that_they_loaded(project: LibrariesProject) -
     assert jobs(project.go()) == jobs(first)
 
 
+@pytest.mark.slow
 def test_a_job_that_is_resumed_keeps_the_libraries_of_its_first_part(project: LibrariesProject) -> None:
     expected = [1] * 20 + [0] * 20
     project.install("lower", "VALUE = 1\n")

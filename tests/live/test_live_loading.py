@@ -4,17 +4,13 @@ changed and put back, modules that nobody names."""
 from __future__ import annotations
 
 import subprocess
-import sysconfig
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-import pytest
+from cases import first_cases
 from live_one import OneProject, unseen_edit
 from live_project import AX, PATIENCE, fixture_of
-
-pytestmark = pytest.mark.live
 
 OUTSIDE = "outside"  # a folder on PYTHONPATH
 
@@ -32,29 +28,20 @@ class Outside(OneProject):
 one = fixture_of(Outside)
 
 
-def some_of(names: Iterable[str], *first: str) -> list[Any]:
-    """All of them; those that are not among the first with the slow tests."""
-    return [name if name in first else pytest.param(name, marks=pytest.mark.slow) for name in names]
-
-
 def test_an_edit_that_leaves_size_and_time_runs(one: Outside) -> None:
-    """Python would take the bytecode of before."""
-    one.write_method("same_second", "from methods.helper import K\nreturn K")
+    """Python would take the bytecode of before, of a helper and of the method itself."""
+    one.write_method("same_second", "from methods.helper import K\nreturn K + 0")
     helper = one.write("methods/helper.py", "K = 1\n")
     one.order("same_second")
     assert one.one()[:2] == (1, True)
-    for number in (2, 3):
-        unseen_edit(helper, f"K = {number}\n")
-        assert one.one()[:2] == (number, True)
+    unseen_edit(helper, "K = 2\n")
+    assert one.one()[:2] == (2, True)
+    method = one.folder / "methods/a_same_second.py"
+    unseen_edit(method, method.read_text(encoding="utf-8").replace("K + 0", "K + 5"))
+    assert one.one()[:2] == (7, True)
+    unseen_edit(method, method.read_text(encoding="utf-8").replace("K + 5", "K + 0"))
     unseen_edit(helper, "K = 1\n")
     assert one.one()[:2] == (1, False)
-
-
-def test_a_method_that_is_edited_so_runs_too(one: Outside) -> None:
-    for number in (1, 2):
-        one.write_method("itself", f"return {number}")
-        one.order("itself")
-        assert one.one()[:2] == (number, True)
 
 
 def test_old_bytecode_of_a_helper_of_the_package_itself(one: Outside) -> None:
@@ -70,17 +57,6 @@ def test_old_bytecode_of_a_helper_of_the_package_itself(one: Outside) -> None:
     finally:
         unseen_edit(threads, text)
     assert one.one()[:2] == (before, False)
-
-
-def test_machine_code_of_numba_is_that_of_all_files_it_comes_from(one: Outside) -> None:
-    one.write("methods/outer.py", "import numba\nfrom methods.inner import g\n\n@numba.njit(cache=True)\n"
-              "def f(x):\n    return g(x) * 10\n")  # fmt: skip
-    inner = "import numba\n\nK = {}\n\n@numba.njit(cache=True)\ndef g(x):\n    return x + K\n"
-    one.write_method("compiled", "from methods.outer import f\nreturn f(1)")
-    one.order("compiled")
-    for number in (1, 2, 3):
-        one.write("methods/inner.py", inner.format(number))
-        assert one.one()[:2] == (10 * (1 + number), True)
 
 
 LATE = """wait("before")
@@ -130,21 +106,7 @@ wait("before")
 found = int(file.read_text())
 wait("after")
 return found"""
-
-
-def test_an_input_that_is_changed_and_put_back_while_a_job_runs(one: Outside) -> None:
-    data = one.write("input.txt", "1")
-    one.write_method("swapped", READ)
-    one.order("swapped", files={"file": "input.txt"})
-    said = swapped(one, data, "2")
-    assert "input.txt changed" in said
-    assert one.last() == (1, True)
-
-
-def test_an_input_that_is_another_one_only_when_it_is_located(one: Outside) -> None:
-    """The import stages would note that as the answer to what it was before."""
-    data = one.write("input2.txt", "1")
-    body = """from shortloop.base.errors import InputError
+CAUGHT = """from shortloop.base.errors import InputError
 from shortloop.store.inputs import locate
 wait("before")
 try:
@@ -153,45 +115,52 @@ except InputError:
     return -1
 finally:
     wait("after")"""
-    one.write_method("caught", body)
-    one.order("caught", files={"file": "input2.txt"})
+
+
+def test_an_input_that_is_changed_and_put_back_while_a_job_runs(one: Outside) -> None:
+    data = one.write("input.txt", "1")
+    one.write_method("swapped", READ)
+    one.order("swapped", files={"file": "input.txt"})
+    assert "input.txt changed" in swapped(one, data, "2")
+    assert one.last() == (1, True)
+    # Import stages would note what is another one when it is located as the answer to what it was before.
+    one.write_method("caught", CAUGHT)
+    one.order("caught", files={"file": "input.txt"})
     swapped(one, data, "2")
     assert one.last() == (1, True)
 
 
 SEEN = {
-    "star": ("from methods.pack import *\nreturn part.K", "methods/pack/part.py"),
-    "by_name": ('import importlib\nreturn importlib.import_module("methods.named").K', "methods/named.py"),
-    "relative": (
-        'import importlib\nreturn importlib.import_module(".named2", "methods").K',
-        "methods/named2.py",
-    ),
-    "dunder": ('return __import__("methods.named3", fromlist=["K"]).K', "methods/named3.py"),
-    "on_path": ("import mine\nreturn mine.K", f"{OUTSIDE}/mine.py"),
-    "package_on_path": ("import many\nreturn many.value()", f"{OUTSIDE}/many/deep/part.py"),
-    "installed_in_place": ("import placed\nreturn placed.K", "elsewhere/placed.py"),
+    "methods/pack/part.py": "from methods.pack import *; found += part.K",
+    "methods/named.py": "found += importlib.import_module('methods.named').K",
+    "methods/named2.py": "found += importlib.import_module('.named2', 'methods').K",
+    "methods/named3.py": "found += __import__('methods.named3', fromlist=['K']).K",
+    f"{OUTSIDE}/mine.py": "import mine; found += mine.K",
+    f"{OUTSIDE}/many/deep/part.py": "import many; found += many.value()",
+    "elsewhere/placed.py": "import placed; found += placed.K",
 }
+"""Files of code, and how a method comes to them: by a star, by name, on the path, installed in place."""
 
 
-@pytest.mark.parametrize("name", some_of(SEEN, "star", "by_name", "installed_in_place"))
-def test_code_of_ones_own_counts_wherever_it_is(one: Outside, name: str) -> None:
-    body, file = SEEN[name]
-    above = "from methods.pack import *" if name == "star" else ""
-    if name == "star":
-        body = body.partition("\n")[2]
+def test_code_of_ones_own_counts_wherever_it_is(one: Outside) -> None:
     one.write("methods/pack/__init__.py", '__all__ = ["part"]\n')
     one.write(f"{OUTSIDE}/many/__init__.py",
               "import importlib\n\n\ndef value():\n    found = 'deep.part'\n"
               "    return importlib.import_module(f'many.{found}').K\n")  # fmt: skip
     one.write(f"{OUTSIDE}/many/deep/__init__.py", "")
-    with installed_in_place(one) if name == "installed_in_place" else nullcontext():
-        edited = one.write(file, "K = 1\n")
-        one.write_method(name, body, above)
-        one.order(name)
-        assert one.one()[:2] == (1, True)
-        assert one.one()[:2] == (1, False)
-        unseen_edit(edited, "K = 2\n")
-        assert one.one()[:2] == (2, True)
+    for file in SEEN:
+        one.write(file, "K = 1\n")
+    star, *ways = SEEN.values()
+    above, _, first = star.partition("; ")
+    body = "\n".join(["import importlib", "found = 0", first, *ways, "return found"])
+    with installed_in_place(one):
+        one.write_method("seen", body, above)
+        one.order("seen")
+        assert one.one()[:2] == (len(SEEN), True)
+        assert one.one()[:2] == (len(SEEN), False)
+        for number, file in enumerate(SEEN, 1):
+            unseen_edit(one.folder / file, "K = 2\n")
+            assert one.one()[:2] == (len(SEEN) + number, True), file
 
 
 SPAWN = """import multiprocessing
@@ -206,10 +175,9 @@ def test_processes_that_a_job_spawns_run_what_its_key_says(one: Outside) -> None
     late = one.write("methods/in_spawned.py", "K = 1\n")
     one.write_method("spawns", SPAWN)
     one.order("spawns")
-    for number in (1, 2, 3):
-        if number > 1:
-            unseen_edit(late, f"K = {number}\n")
-        assert one.one()[:2] == (number, True)
+    assert one.one()[:2] == (1, True)
+    unseen_edit(late, "K = 2\n")
+    assert one.one()[:2] == (2, True)
     unseen_edit(late, "K = 1\n")
     assert one.one()[:2] == (1, False)
 
@@ -238,9 +206,9 @@ UNSEEN = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", some_of(UNSEEN, "computed", "in_a_program"))
-def test_code_that_a_key_cannot_see_is_refused(one: Outside, name: str) -> None:
-    one.write("methods/hidden.py", "K = 1\n")
+@first_cases(2, "name", ["computed", "in_a_program", "by_path", "left_by_another"])
+def test_code_that_a_key_cannot_see_is_refused_unless_it_is_named(one: Outside, name: str) -> None:
+    hidden = one.write("methods/hidden.py", "K = 1\n")
     one.write("methods/topmost.py", "K = 1\n")
     one.write_method("with_top", "return topmost.K", "from methods import topmost")  # loaded for all methods
     body, module = UNSEEN[name]
@@ -252,62 +220,11 @@ def test_code_that_a_key_cannot_see_is_refused(one: Outside, name: str) -> None:
         assert f"{module} (" in said
         assert "hidden.py" in said or "topmost.py" in said
         assert f"method {name}" in said
-
-
-@pytest.mark.parametrize("name", ["computed", pytest.param("in_a_program", marks=pytest.mark.slow)])
-def test_unless_it_is_named_where_the_job_is_built(one: Outside, name: str) -> None:
-    hidden = one.write("methods/hidden.py", "K = 1\n")
-    one.write_method(name, UNSEEN[name][0])
-    one.order(name, modules=["methods.hidden"])
-    assert one.one()[:2] == (1, True)
-    unseen_edit(hidden, "K = 2\n")
-    assert one.one()[:2] == (2, True)
-
-
-def test_a_compiled_module_beside_a_method_counts(one: Outside) -> None:
-    one.write_method("compiled_module", "from methods import fast\nreturn fast.value()")
-    one.order("compiled_module")
-    for number in (1, 2):
-        build_extension(one.folder / "methods", number)
-        assert one.one()[:2] == (number, True)
-    assert one.one()[:2] == (2, False)
-
-
-def test_a_file_that_a_method_opens_without_a_word_is_named(one: Outside) -> None:
-    one.write("methods/table.txt", "7")
-    one.write_method("opens", 'return int((FOLDER / "methods" / "table.txt").read_text())')
-    one.order("opens")
-    value, fresh, said = one.one()
-    assert (value, fresh) == (7, True)
-    assert "has read methods/table.txt, which its key does not see" in said
-    job, _ = one.read_json("last.json")
-    assert "methods/table.txt" in one.shortloop("show", job).stdout
-    one.write("registered.txt", "8")
-    body = 'from shortloop.store.inputs import locate\nreturn int(locate(options["file"]).read_text())'
-    one.write_method("declares", body)
-    one.order("declares", files={"file": "registered.txt"})
-    assert "warning" not in one.one()[2]
-
-
-def test_what_a_method_of_others_declares_counts(one: Outside) -> None:
-    """As exax means it: paths relative to the method, and modules."""
-    body = 'return int((FOLDER / "methods" / "theirs.txt").read_text()) + theirs.K'
-    one.write("methods/theirs.py", "K = 10\n")
-    data = one.write("methods/theirs.txt", "1")
-    one.write_method("of_others", body, "from methods import theirs")
-    method = one.folder / "methods" / "a_of_others.py"
-    text = method.read_text(encoding="utf-8")
-    text = text.replace("from shortloop.keys.code import code_of\n\n", "")
-    method.write_text(text.replace("code_of(__file__)", '["theirs.txt", theirs]'), encoding="utf-8")
-    one.order("of_others")
-    value, fresh, said = one.one()
-    assert (value, fresh) == (11, True)
-    assert "warning" not in said
-    assert one.one()[:2] == (11, False)
-    unseen_edit(data, "2")
-    assert one.one()[:2] == (12, True)
-    one.write("methods/theirs.py", "K = 20\n")
-    assert one.one("-q")[:2] == (22, True)
+    if module == "methods.hidden":
+        one.order(name, modules=[module])
+        assert one.one()[:2] == (1, True)
+        unseen_edit(hidden, "K = 2\n")
+        assert one.one()[:2] == (2, True)
 
 
 def swapped(one: Outside, file: Path, other: str) -> str:
@@ -359,26 +276,9 @@ sys.meta_path.append(Finder)
             file.unlink()
 
 
-def build_extension(folder: Path, number: int) -> None:
-    """A module in C, beside the methods."""
-    source = f"""
-#include <Python.h>
-static PyObject *value(PyObject *self, PyObject *none) {{ return PyLong_FromLong({number}); }}
-static PyMethodDef methods[] = {{{{"value", value, METH_NOARGS, ""}}, {{NULL, NULL, 0, NULL}}}};
-static struct PyModuleDef module = {{PyModuleDef_HEAD_INIT, "fast", "", -1, methods}};
-PyMODINIT_FUNC PyInit_fast(void) {{ return PyModule_Create(&module); }}
-"""
-    file = folder / "fast.c"
-    file.write_text(source, encoding="utf-8")
-    include = sysconfig.get_paths()["include"]
-    made = folder / f"fast{sysconfig.get_config_var('EXT_SUFFIX')}"
-    made.unlink(missing_ok=True)
-    subprocess.run(["cc", "-shared", "-fPIC", f"-I{include}", str(file), "-o", str(made)], check=True)
-
-
 def test_a_project_that_prepares_too_late_is_refused(one: Outside) -> None:
     """What was imported before would not be known."""
-    one.order("itself")
+    one.order("same_second")
     text = (one.folder / "accelerator.conf").read_text(encoding="utf-8")
     line = "\tshortloop.prepare auto-discover\n"
     one.edit("accelerator.conf", line, "")

@@ -10,12 +10,9 @@ import signal
 from pathlib import Path
 from typing import ClassVar
 
-import pytest
 from cases import first_cases
 from live_project import PATIENCE, SHORTLOOP, Done, EmptyProject, fixture_of, wait_for
 from on_a_terminal import all_from
-
-pytestmark = pytest.mark.live
 
 LOUD = """\
 import logging
@@ -114,7 +111,7 @@ class LogsProject(EmptyProject):
     _salt = 0
 
     def environment(self, **more: str) -> dict[str, str]:
-        return super().environment(FOLDER=str(self.folder), PYTHONIOENCODING="utf-8", **more)
+        return super().environment(PYTHONIOENCODING="utf-8", **more)
 
     def ask(self, **options: object) -> None:
         self._salt += 1  # so that the job and its units are new
@@ -161,25 +158,19 @@ def test_units_are_shown_and_told_apart(project: LogsProject, engine: str) -> No
     whole = project.logs(job).splitlines()
     assert "g5 | print of g5 漢字" in whole
     assert not [line for line in whole if not re.match(r"g\d | ", line)]
-
-
-def test_a_run_that_builds_nothing_shows_nothing(project: LogsProject) -> None:
-    project.ask()
-    project.go().ok()
+    said = project.shortloop("logs", job, "--unit", "g3").fails()
+    assert "no output from this unit" in said
+    assert "g0" in said
+    assert "a job id, or loud, plain" in project.shortloop("logs", "none").fails()
     again = project.go()
     assert "2 reused" in again.stdout
     assert " | " not in again.stdout
 
 
-def test_verbose_shows_all_records(project: LogsProject) -> None:
-    project.ask()
-    assert "INFO methods.a_loud: info of g0" in project.go("--verbose").stdout
-
-
 def test_what_is_printed_is_no_part_of_the_result(project: LogsProject) -> None:
     """A job that prints, and one that does not, are the same to the next stage."""
     project.ask()
-    project.go().ok()
+    assert "INFO methods.a_loud: info of g0" in project.go("--verbose").ok().stdout
     before = project.manifest(project.newest("loud").name)["content"]
     project.write("asked.json", json.dumps({**project.read_json("asked.json"), "talks": False}))
     silent = project.go()
@@ -189,17 +180,16 @@ def test_what_is_printed_is_no_part_of_the_result(project: LogsProject) -> None:
     assert not (project.newest("loud") / "OUTPUT").exists()
 
 
-@first_cases(1, "engine", ["slices", "joblib"])
-def test_a_job_that_fails_keeps_what_it_printed(project: LogsProject, engine: str) -> None:
-    project.ask(fails="g1")
+@first_cases(2, ("engine", "killed"), [("slices", False), ("slices", True), ("joblib", False)])
+def test_a_job_that_fails_keeps_what_it_printed(project: LogsProject, engine: str, killed: bool) -> None:
+    project.ask(fails="g1", killed=killed)
     failed = project.go(SHORTLOOP_ENGINE=engine)
-    assert failed.returncode == 1
+    said = failed.fails()
     job = project.newest("loud").name
-    said = failed.stdout + failed.stderr
     assert f"shortloop logs {job}" in said
-    assert said.count("ValueError: as asked") == 1, said
+    assert killed or said.count("ValueError: as asked") == 1, said
     assert "loud A | print of g1" in failed.stdout
-    assert project.logs(job, "--unit", "g1").startswith("print of g1")
+    assert "print of g1 漢字" in project.logs(job, *(() if killed else ("--unit", "g1")))
     assert project.logs("loud", "--partition", "A") == project.logs(job)  # the newest of the stage
     assert "deathening" not in project.logs(job) + said
 
@@ -227,29 +217,10 @@ def test_a_job_that_runs_is_followed_and_keeps_its_log_when_killed(project: Logs
     assert "print of g5 漢字" in project.logs(job)
 
 
-def test_a_job_whose_process_is_killed_keeps_what_it_printed(project: LogsProject) -> None:
-    project.ask(fails="g1", killed=True)
-    said = project.go().fails()
-    job = project.newest("loud").name
-    assert f"`shortloop logs {job}` shows what it printed" in said
-    assert "print of g1 漢字" in project.logs(job)
-
-
 def test_units_in_processes_of_their_own(project: LogsProject) -> None:
     project.ask(threaded=True)
     assert "threaded | print of t0" in project.go().ok().stdout.splitlines()
     assert project.logs("threaded", "--unit", "t3") == "print of t3\n"
-
-
-def test_mistakes_are_named(project: LogsProject) -> None:
-    project.ask()
-    project.go().ok()
-    job = project.newest("loud").name
-    said = project.shortloop("logs", job, "--unit", "g3").fails()
-    assert "no output from this unit" in said
-    assert "g0" in said
-    said = project.shortloop("logs", "none").fails()
-    assert "a job id, or loud, plain" in said
 
 
 def on_a_terminal(project: LogsProject) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 from live_project import LiveProject
 from scipy.io import savemat
 
-pytestmark = [pytest.mark.live, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 STUDY = """\
 name = "live"
@@ -132,16 +131,3 @@ def test_only_copies_take_place(jobs: dict[str, dict[str, Jobs]]) -> None:
         described = json.loads((folder / "record.json").read_text())["arrays"]["data_test"]
         assert described["shape"] == [4, 30, 40]
         assert ("outside" in described) is (not names)
-
-
-def test_a_year_later(jobs: dict[str, dict[str, Jobs]], project: LiveProject) -> None:
-    job = jobs["mapped"]["linear-svm"]["import_features", "B"].name
-    project.stop_server()
-    assert "in B_test.mat, from byte" in project.shortloop("show", job, COLUMNS="200").stdout
-    code = f"import shortloop; print(shortloop.load({job!r}).arrays['data_test'].shape)"
-    done = project.shell(sys.executable, "-c", code)
-    assert done.stdout == "(4, 30, 40)\n", done.stderr
-    (project.folder / "mapped" / "B_test.mat").unlink()
-    done = project.shell(sys.executable, "-c", code)
-    assert "B_test.mat" in done.stderr
-    assert "put the file back as it was and run again" in done.stderr

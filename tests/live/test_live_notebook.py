@@ -13,9 +13,7 @@ from typing import ClassVar
 
 import pytest
 from kernel import Kernel
-from live_project import EmptyProject, in_short_folder, processes, wait_for
-
-pytestmark = pytest.mark.live
+from live_project import EmptyProject, in_short_folder, processes, script, wait_for
 
 PANEL = """\
 from shortloop import File, stage
@@ -27,14 +25,7 @@ def panel(file: File):
 
     return {"rows": pd.read_csv(file.path, dtype={"firm": str})}
 """
-SCRIPT = """\
-from shortloop import pipeline
-
-
-@pipeline
-def main(run):
-    return run.build("panel", file=run.file("panel.csv"))
-"""
+SCRIPT = script('return run.build("panel", file=run.file("panel.csv"))')
 BEGIN = """\
 import os
 import time
@@ -89,18 +80,8 @@ class NotebookProject(EmptyProject):
         lines = [f"{firm},{year},{slope * year}" for firm, slope in slopes.items() for year in range(3)]
         self.write("panel.csv", "\n".join(["firm,year,x", *lines, ""]))
 
-    def environment(self, **more: str) -> dict[str, str]:
-        return {**super().environment(**more), "COMPUTED": str(self.folder / ".computed")}
-
     def kernel(self, below: str = "") -> Kernel:
         return Kernel(self.folder / below, self.environment())
-
-    def computed(self) -> list[str]:
-        """Firms that were computed since this was asked last."""
-        file = self.folder / ".computed"
-        found = sorted(file.read_text().split()) if file.exists() else []
-        file.unlink(missing_ok=True)
-        return found
 
     def processes(self) -> list[str]:
         """Processes of servers and sessions of this project."""
@@ -319,6 +300,7 @@ def test_a_kernel_that_is_killed_leaves_nothing_running(project: NotebookProject
     assert "0 jobs built, 1 reused" in done.stdout, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_a_running_server_is_used_and_left(project: NotebookProject) -> None:
     project.start_server()
     try:

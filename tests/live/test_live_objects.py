@@ -10,12 +10,11 @@ import sys
 from typing import ClassVar
 
 import pytest
+from cases import first_cases
 from kernel import Kernel
-from live_project import EmptyProject, fixture_of, in_short_folder
+from live_project import EmptyProject, fixture_of, in_short_folder, script
 
 from shortloop.stages.results import Result
-
-pytestmark = pytest.mark.live
 
 TYPES = """\
 import enum
@@ -121,22 +120,14 @@ def kinds(broken: str):
         "summary": Summary(Side.RIGHT, {"q", "r"}),
     }
 """
-SCRIPT = """\
-import json
-from pathlib import Path
-
-from shortloop import pipeline
-
-ASKED = Path(__file__).parents[1] / "asked.json"
-
-
-@pipeline
-def main(run):
-    asked = json.loads(ASKED.read_text())
-    kinds = run.build("kinds", broken=asked.get("broken", ""))
-    models = run.build("models", count=asked.get("count", 3))
-    return run.build("reads", models=models)
-"""
+SCRIPT = script(
+    """
+kinds = run.build("kinds", broken=asked.get("broken", ""))
+models = run.build("models", count=asked.get("count", 3))
+return run.build("reads", models=models)
+""",
+    reads="asked.json",
+)
 
 
 class ObjectsProject(EmptyProject):
@@ -180,6 +171,9 @@ def test_models_of_units_are_read_back_by_the_next_stage_with_equal_predictions(
     assert {"sklearn", "statsmodels", "pandas"} <= parts["versions"].keys()
     assert "own_types" in parts["code"]
     assert "methods.a_models" not in parts["code"]
+    shown = project.shortloop("show", models.job, COLUMNS="160").stdout
+    assert re.search(r"model +sklearn.pipeline.Pipeline +3 units; the first: Pipeline\(", shown), shown
+    assert "all 3 jobs are cached" in project.works("plan", "objects")
 
 
 def test_an_edit_of_the_class_of_an_object_builds_what_reads_it(project: ObjectsProject) -> None:
@@ -231,34 +225,22 @@ def test_objects_built_again_come_out_the_same(project: ObjectsProject) -> None:
         assert project.manifest(one.job)["content"] == project.manifest(two.job)["content"], said
 
 
-@pytest.mark.parametrize(
+@first_cases(
+    1,
     ("broken", "words"),
     [
-        (
-            "lambda",
-            ["kinds returns a value that cannot be stored", "settings['key'][1]", "with a name at the top"],
-        ),
-        (
-            "local",
-            ["kinds returns a value that cannot be stored", "thing", "define Local at the top of a module"],
-        ),
+        ("lambda", ["settings['key'][1]", "with a name at the top"]),
+        ("local", ["thing", "define Local at the top of a module"]),
     ],
 )
 def test_what_nobody_could_read_back_is_refused_in_the_job(
     project: ObjectsProject, broken: str, words: list[str]
 ) -> None:
     project.ask(broken=broken)
-    done = project.shortloop("run", "objects")
+    said = project.shortloop("run", "objects").fails()
     project.ask()
-    assert done.returncode != 0
-    for each in words:
-        assert each in done.stdout + done.stderr
-
-
-def test_show_lists_objects(project: ObjectsProject) -> None:
-    project.go()
-    shown = project.shortloop("show", project.last("models").job, COLUMNS="160").stdout
-    assert re.search(r"model +sklearn.pipeline.Pipeline +3 units; the first: Pipeline\(", shown), shown
+    for each in ("kinds returns a value that cannot be stored", *words):
+        assert each in said
 
 
 def test_units_that_read_the_same_keep_their_objects(project: ObjectsProject) -> None:
@@ -274,14 +256,6 @@ def test_units_that_read_the_same_keep_their_objects(project: ObjectsProject) ->
         : (before.path / "model.pkl").stat().st_size
     ]
     project.ask()
-
-
-def test_a_run_that_changes_nothing_builds_nothing_and_a_plan_knows_it(project: ObjectsProject) -> None:
-    project.go()
-    planned = project.shortloop("plan", "objects").stdout
-    assert "build" not in [word for line in planned.splitlines()[1:] for word in line.split()], planned
-    project.go()
-    assert project.summary()["built"] == 0
 
 
 def test_objects_of_another_project_are_read_only_if_told(project: ObjectsProject) -> None:
@@ -330,6 +304,7 @@ def bad(n: int):
 """
 
 
+@pytest.mark.slow
 def test_stages_of_notebooks_leave_objects_but_not_of_classes_of_their_cells(project: ObjectsProject) -> None:
     with Kernel(project.folder, project.environment()) as kernel:
         kernel.run(CELLS)

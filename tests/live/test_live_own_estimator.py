@@ -9,7 +9,7 @@ import pytest
 from live_one import unseen_edit
 from live_project import LiveProject, fixture_of, write_recording
 
-pytestmark = [pytest.mark.live, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 ESTIMATOR = """\
 import numpy as np

@@ -9,7 +9,7 @@ import pytest
 from live_project import fixture_of
 from panel_project import PanelProject, firms
 
-pytestmark = pytest.mark.live
+pytestmark = pytest.mark.slow
 
 BLOCKS = 2
 PANEL = f"""\
@@ -53,11 +53,7 @@ def built(project: PanelProject, frame: pd.DataFrame, form: str = "csv", panel: 
     return Counter({stage: count for stage, count in project.built().items() if stage not in READ})
 
 
-EVERY = ["csv", *(pytest.param(form, marks=pytest.mark.slow) for form in INPUTS if form != "csv")]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("form", EVERY)
+@pytest.mark.parametrize("form", INPUTS)
 def test_what_reads_a_column_is_fitted_again(project: PanelProject, form: str) -> None:
     frame = positive()
     frame["capital"] *= 1 + list(INPUTS).index(form)  # what was fitted of one format is there for the others
@@ -78,7 +74,6 @@ def test_what_reads_a_column_is_fitted_again(project: PanelProject, form: str) -
     assert {*project.table("coefficients", "plain")["term"]} == expected
 
 
-@pytest.mark.slow
 def test_rows_and_groups_that_are_added_fit_their_blocks_again(project: PanelProject) -> None:
     frame = positive()
     built(project, frame)
@@ -89,7 +84,6 @@ def test_rows_and_groups_that_are_added_fit_their_blocks_again(project: PanelPro
     assert built(project, frame) == {}
 
 
-@pytest.mark.slow
 def test_a_column_of_another_type_is_read_anew(project: PanelProject) -> None:
     frame = positive().assign(aside=[*range(359), 5])
     built(project, frame)

@@ -11,7 +11,7 @@ import pytest
 from live_project import fixture_of
 from panel_project import PANEL, PanelProject, firms
 
-pytestmark = pytest.mark.live
+pytestmark = pytest.mark.slow
 
 BLOCKS = 4
 TEXTS = PANEL.replace("blocks = 2", f"blocks = {BLOCKS}").replace("+ capital", "+ kind").replace("F05", "F01")
@@ -19,9 +19,7 @@ COLUMNS = 'numbers = ["value", "invest"]\ntexts = ["firm", "kind"]'
 FORMATS = {
     "csv": TEXTS,
     "parquet": TEXTS.replace('"csv"', '"parquet"').replace("firms.csv", "firms.parquet"),
-    "csvimport": TEXTS.replace(
-        '"csv"', '"csvimport"\nnumbers = ["value", "invest"]\ntexts = ["firm", "kind"]'
-    ),
+    "csvimport": TEXTS.replace('"csv"', f'"csvimport"\n{COLUMNS}'),
 }
 AFTER = {"panel_results": 1, "panel_diagnostics": 1, "panel_report": 1}
 project = fixture_of(PanelProject, "function")
@@ -60,10 +58,7 @@ def changed(before: pd.DataFrame, after: pd.DataFrame) -> set[str]:
     return {*both[~both.duplicated(keep=False)]["firm"]}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "form", ["csv", *(pytest.param(each, marks=pytest.mark.slow) for each in FORMATS if each != "csv")]
-)
+@pytest.mark.parametrize("form", FORMATS)
 def test_a_text_that_is_new_in_a_group_fits_its_block_again(project: PanelProject, form: str) -> None:
     sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
     frame = kinds()
@@ -89,7 +84,6 @@ def test_a_text_that_is_new_in_a_group_fits_its_block_again(project: PanelProjec
     assert "there are no kind[T.e last]" in said["F00"]
 
 
-@pytest.mark.slow
 def test_what_runs_again_where_texts_change(project: PanelProject) -> None:
     frame = kinds()
     assert built(project, frame) == fitted(BLOCKS)
@@ -113,7 +107,6 @@ def test_what_runs_again_where_texts_change(project: PanelProject) -> None:
     assert {*project.table("coefficients")["term"]} == {"Intercept", "value", "kind[T.b]", "kind[T.c]"}
 
 
-@pytest.mark.slow
 def test_the_report_says_what_is_true_of_the_rows_now(project: PanelProject) -> None:
     frame = kinds()
     built(project, frame)
@@ -124,35 +117,3 @@ def test_the_report_says_what_is_true_of_the_rows_now(project: PanelProject) -> 
         assert re.findall(r"(\d+) rows belong to no group", page.read_text(encoding="utf-8")) == [str(rows)]
     built(project, frame)
     assert "belong to no group" not in page.read_text(encoding="utf-8")
-
-
-@pytest.mark.slow
-def test_the_number_of_blocks_changes_no_number(project: PanelProject) -> None:
-    frame = kinds()
-    frame.loc[frame.index[frame["firm"] == "F03"][:9], "kind"] = "a"
-    built(project, frame)
-    before = [project.table(name) for name in ("coefficients", "fits")]
-    for blocks in (1, 30):
-        project.write_panel(TEXTS.replace(f"blocks = {BLOCKS}", f"blocks = {blocks}"))
-        assert project.built()["panel_fit"] == blocks
-        for name, expected in zip(("coefficients", "fits"), before, strict=True):
-            pd.testing.assert_frame_equal(project.table(name), expected, check_exact=True)
-
-
-@pytest.mark.slow
-def test_a_reference_that_no_group_has_is_named(project: PanelProject) -> None:
-    kinds().to_csv(project.folder / "firms.csv", index=False)
-    project.write_panel(TEXTS.replace("+ kind", "+ C(kind, contr.treatment('D'))"))
-    said = project.ax("run", "build_panel").fails()
-    assert "Traceback" not in said
-    assert re.search(r"models\.plain\.formula", said), said
-    assert "in any group" in said
-    assert "'D'" in said
-    frame = kinds()
-    frame.loc[frame["firm"] == "F02", "kind"] = "D"  # of which none other is
-    frame.loc[frame.index[frame["firm"] == "F02"][:9], "kind"] = "c"
-    frame.to_csv(project.folder / "firms.csv", index=False)
-    project.built()
-    assert project.table("fits").set_index("firm")["status"].to_dict() == {
-        f"F{n:02d}": "fitted" if n == 2 else "failed" for n in range(12)
-    }

@@ -18,8 +18,6 @@ from toy_project import DagProject, chains
 from shortloop.base.errors import InputError
 from shortloop.exax.listener import answers
 
-pytestmark = pytest.mark.live
-
 NOBODY = 65534
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 NAMES = {"server", "urd", "board", "multiprocessing"}

@@ -17,13 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from live_one import unseen_edit
 from live_project import SHORTLOOP
 from toy_project import AX, DagProject, Node, chains, expected
 from toy_sources import CONSTANTS, STEPS
-
-pytestmark = pytest.mark.live
 
 EDITS = int(os.environ.get("EDITS", "10"))
 SEED = int(os.environ.get("SEED") or 0)

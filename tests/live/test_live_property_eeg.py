@@ -19,7 +19,6 @@ from live_project import write_recording
 from random_edits import RandomProject, contents
 
 pytestmark = [
-    pytest.mark.live,
     pytest.mark.skipif("EDITS" not in os.environ, reason="takes minutes: `make soak` does it"),
 ]
 

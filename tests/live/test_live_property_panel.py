@@ -23,7 +23,6 @@ import pytest
 from random_edits import Found, RandomProject, contents
 
 pytestmark = [
-    pytest.mark.live,
     pytest.mark.skipif("EDITS" not in os.environ, reason="takes minutes: `make soak` does it"),
 ]
 
@@ -66,6 +65,7 @@ class PanelProject(RandomProject):
     """A panel of six firms, and models that read some of its columns."""
 
     analyses = ("panel",)
+    settings_file = "panel.toml"
     inputs = ("firms.csv", "firms.parquet", TWIN, "panel.toml")
     # Numbers of compiled code are places in memory for the most part.
     code = (
@@ -84,9 +84,6 @@ class PanelProject(RandomProject):
         super().__init__(folder, rng)
         self.numbers = np.random.default_rng(rng.randrange(2**32))
         self.put_all_back()
-
-    def environment(self, **more: str) -> dict[str, str]:
-        return super().environment(STUDY=str(self.folder / "panel.toml"), **more)
 
     def put_all_back(self) -> None:
         self.put_back()

@@ -12,7 +12,6 @@ import pytest
 
 pytest.importorskip("ray")
 pytestmark = [
-    pytest.mark.live,
     pytest.mark.slow,  # as all that start Ray
     pytest.mark.skipif(not all(map(shutil.which, ("unshare", "ip", "nsenter"))), reason="needs networks"),
 ]

@@ -5,90 +5,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import pytest
+from cases import first_cases
 from live_project import EmptyProject, fixture_of
+from random_units import ARITHMETIC, KINDS, MEASURE, ORDER
 
 from shortloop.stages.results import Result
 
-pytestmark = pytest.mark.live
-
-MEASURE = """\
-import functools
-from pathlib import Path
-
-from shortloop import File, stage
-
-HERE = Path(__file__).parents[1] / "data"
-MEANS = {}
-
-
-class Recording:
-    def __init__(self, path):
-        self.path = path
-
-    def __call__(self):
-        return mean(self.path)
-
-
-def mean(path):
-    import numpy as np
-
-    return float(np.loadtxt(path).mean())
-
-
-def dataset(path):
-    import pyarrow.dataset
-
-    return pyarrow.dataset.dataset(path, format="csv")
-
-
-def parts(files: list[File], kind: str):
-    import numpy as np
-
-    MEANS.update({file.path.stem: mean(file.path) for file in files} if kind == "global" else {})
-    gives = {
-        "path": lambda path: path,
-        "text": str,
-        "folder": lambda path: path.parent,
-        "partial": lambda path: functools.partial(mean, path),
-        "closure": lambda path: lambda: mean(path),
-        "object": Recording,
-        "dataset": dataset,
-        "global": lambda path: ["key", path.stem],
-        **dict.fromkeys(("opened", "polars", "pattern", "arrow"), lambda path: int(path.parent.name[1:])),
-        "data": lambda path: np.loadtxt(path),
-        "map": lambda path: np.memmap(path, dtype="u1", mode="r"),
-    }
-    return {file.path.parent.name: gives[kind](file.path) for file in files}
-
-
-@stage(units=parts)
-def measure(it, kind: str):
-    if kind in ("path", "text"):
-        return {"x": mean(it)}
-    if kind in ("partial", "closure", "object"):
-        return {"x": it()}
-    if kind == "folder":
-        (file,) = it.glob("*.csv")
-        return {"x": mean(file)}
-    if kind == "dataset":
-        return {"x": float(it.head(1).column_names[0] if it.count_rows() else it.schema.names[0])}
-    if kind == "global":
-        return {"x": MEANS[it[1]]}
-    if kind == "opened":
-        (file,) = (HERE / f"s{it}").glob("*.csv")
-        return {"x": mean(file)}
-    if kind in ("polars", "pattern", "arrow"):
-        import polars as pl
-        import pyarrow.csv
-
-        pattern = HERE / f"s{it}" / "*.csv"
-        (file,) = pattern.parent.glob("*.csv")
-        if kind == "arrow":
-            return {"x": float(pyarrow.csv.read_csv(file).column_names[0])}
-        return {"x": pl.read_csv(file if kind == "polars" else pattern, has_header=False).to_series().mean()}
-    return {"x": float(it.mean()) if kind == "data" else float(bytes(it).split()[0])}
-"""
 NAMES = """\
 from shortloop import File, stage
 
@@ -110,12 +32,10 @@ KINDS = {kinds}
 def main(run):
     files = run.files(sorted((Path(__file__).parents[1] / "data").glob("s*/*.csv")))
     for kind in KINDS:
-        run.build("measure", partition=kind, files=files, kind=kind)
+        run.build("measure", partition=kind, files=files, kind=kind, how="given")
     return run.build("names", files=files, named={{"first": files[:1], "rest": files[1:]}})
 """
 ALONE = ("path", "text", "folder", "data", "map")
-READ = ("polars", "pattern", "arrow")
-KINDS = (*ALONE, "partial", "closure", "object", "dataset", "global", "opened", *READ)
 
 
 class ReferencesProject(EmptyProject):
@@ -123,6 +43,8 @@ class ReferencesProject(EmptyProject):
 
     sources: ClassVar = {
         "methods/a_measure.py": MEASURE,
+        "methods/order.py": ORDER,
+        "methods/arithmetic.py": ARITHMETIC.format(plus=0),
         "methods/a_names.py": NAMES,
         "build_scripts/build_x.py": SCRIPT.format(kinds=KINDS),
     }
@@ -141,9 +63,7 @@ class ReferencesProject(EmptyProject):
 project = fixture_of(ReferencesProject)
 
 
-@pytest.mark.parametrize(
-    ("engine", "value"), [("slices", 10), pytest.param("joblib", 20, marks=pytest.mark.slow)]
-)
+@first_cases(1, ("engine", "value"), [("slices", 10), ("joblib", 20)])
 def test_the_edit_of_a_file_reaches_the_units_that_refer_to_it(
     project: ReferencesProject, engine: str, value: int
 ) -> None:

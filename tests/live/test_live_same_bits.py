@@ -12,7 +12,7 @@ from functools import cache
 import pytest
 from live_project import STUDY, EditedProject, LiveProject, in_short_folder
 
-pytestmark = [pytest.mark.live, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 SVM = 'kind = "linear-svm"\nC = [0.001, 0.01]\ninner_folds = 2'
 ESTIMATORS = {
@@ -31,6 +31,9 @@ STUDIES |= {
     for name, count in {"linear-svm": 39, "lda": 1501, "ridge": 39}.items()
 }
 STUDIES["training labels shuffled"] = STUDY.replace("count = 39", 'count = 19\nnull = "training-labels"')
+STUDIES["areas, training labels shuffled"] = STUDIES["training labels shuffled"].replace(
+    "folds = 3", 'folds = 3\nscore = "auc"', 1
+)
 
 
 CORE = """
@@ -109,7 +112,10 @@ def test_estimators_and_nulls_differ(results: Callable) -> None:
 @pytest.mark.parametrize("engine", ["joblib", "dask", "ray"])
 def test_every_engine_gives_them(engine: str) -> None:
     with with_slices("2") as slices, with_slices("2") as other:
+        for project in (slices, other):  # one null shuffles labels of trained classifiers, one trains anew
+            project.write_study(STUDY.replace("count = 39", "count = 39\nretrained = 8"))
         first = digests(slices)
+        assert {stage for stage, _, _ in first} >= {"permute", "retrain"}
         done = other.ax("run", "core", SHORTLOOP_ENGINE=engine).ok()
         jobs = re.findall(r"\] built (\S+) +(\S*) +(main-\d+)", done.stdout)
         found = {

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 import pytest
+from cases import first_cases
 from live_project import EmptyProject, fixture_of
-
-pytestmark = pytest.mark.live
 
 COUNT = """\
 from shortloop import stage
@@ -88,15 +87,7 @@ def test_a_script_that_is_not_there(project: Scripts) -> None:
     assert 'No build script "build_nosuch" found in {' in done.stdout + done.stderr
 
 
-@pytest.mark.parametrize(
-    "taken",
-    [
-        "run",
-        pytest.param("run, settings", marks=pytest.mark.slow),
-        pytest.param("run, settings: int", marks=pytest.mark.slow),
-        "run, other, settings: Counts",
-    ],
-)
+@first_cases(2, "taken", ["run", "run, other, settings: Counts", "run, settings", "run, settings: int"])
 def test_a_script_says_which_settings_it_takes(project: Scripts, taken: str) -> None:
     project.write("build_scripts/build_counts.py", SCRIPT.replace("run, settings: Counts", taken))
     said = project.shortloop("run", "counts").fails()

@@ -11,11 +11,9 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from cases import first_cases
 from live_project import PATIENCE, SHORTLOOP, Done, EmptyProject, fixture_of, served, wait_for
 from toy_project import server_processes
-
-pytestmark = pytest.mark.live
-ENGINES = ["joblib", *(pytest.param(each, marks=pytest.mark.slow) for each in ("dask", "ray"))]
 
 MEET = """\
 import os
@@ -148,9 +146,6 @@ class Project(EmptyProject):
         "methods/a_flaky.py": FLAKY,
         "methods/a_talk.py": TALK,
         "methods/a_hangs.py": HANGS,
-        "methods/a_alone.py": MEET.replace("@stage\n", '@stage(memory="900 TB")\n').replace(
-            "def meet", "def alone"
-        ),
     }
 
     def __init__(self, folder: Path) -> None:
@@ -158,9 +153,6 @@ class Project(EmptyProject):
         self.board = folder / "board"
         self.board.mkdir()
         self.asked = 0
-
-    def environment(self, **more: str) -> dict[str, str]:
-        return super().environment(BOARD=str(self.folder / "board"), **more)
 
     def script(self, lines: str) -> str:
         """A new build script of these lines; its name."""
@@ -199,7 +191,7 @@ def several_cores() -> None:
         pytest.skip("jobs run one after the other on one core")
 
 
-@pytest.mark.parametrize("engine", ["slices", *ENGINES])
+@first_cases(1, "engine", ["slices", "joblib", "dask", "ray"])
 def test_jobs_without_units_run_at_the_same_time(project: Project, engine: str) -> None:
     several_cores()
     script = project.script(f"""
@@ -222,12 +214,10 @@ return run.build("total", parts=parts)
 """
 
 
-@pytest.mark.parametrize(
-    "others", [["joblib"], pytest.param(["dask", "ray", "joblib:threading"], marks=pytest.mark.slow)]
-)
-def test_the_same_ids_and_bits_on_any_number_of_slices_and_any_engine(others: list[str]) -> None:
+@first_cases(1, "ways", [[("1", "slices"), ("5", "joblib")], [("5", "slices"), ("2", "dask"), ("2", "ray")]])
+def test_the_same_ids_and_bits_on_any_number_of_slices_and_any_engine(ways: list[tuple[str, str]]) -> None:
     found = {}
-    for slices, engine in [(each, "slices") for each in "15"] + [("2", each) for each in others]:
+    for slices, engine in ways:
         with served(Project, SHORTLOOP_SLICES=slices) as project:
             script = project.script(CHAINS.replace("SCALE", "1.5"))
             jobs = built(project.go(script, SHORTLOOP_SLICES=slices, SHORTLOOP_ENGINE=engine).ok().stdout)
@@ -244,22 +234,25 @@ def test_the_same_ids_and_bits_on_any_number_of_slices_and_any_engine(others: li
 def test_what_needs_nothing_that_failed_is_built(project: Project) -> None:
     (project.board / "fail-x1").touch()
     (project.board / "fail-x4").touch()
-    lines = """
+    script = project.script("""
 parts = [run.build("meet", partition=f"x{i}", name=f"x{i}") for i in range(6)]
-more = run.build("units", partition="k", count=4, scale=3.25)
-return run.build("total", parts=[more])
-"""
-    script = project.script(lines)
+part = run.build("units", partition="k1", count=3, scale=4.25, of=parts[1])
+other = run.build("units", partition="k2", count=4, scale=3.25)
+run.build("total", parts=[other])
+return run.build("total", parts=[part, other], factor=2.0)
+""")
     done = project.go(script)
-    assert done.returncode == 1
+    said = done.fails()
     made = {partition or stage for stage, partition in built(done.stdout)}
-    assert made == {"x0", "x2", "x3", "x5", "k", "total"}
-    assert "meet x1 failed:" in done.stdout + done.stderr
-    assert "ValueError: x4 was told to fail" in done.stdout + done.stderr
+    assert made == {"x0", "x2", "x3", "x5", "k2", "total"}
+    assert "meet x1 failed:" in said
+    assert "ValueError: x4 was told to fail" in said
     assert "2 jobs failed: meet x1, meet x4" in done.stdout
+    assert "2 jobs not built, because they need what failed: units k1, total" in done.stdout
     for file in project.board.glob("fail-*"):
         file.unlink()
-    assert {partition for _, partition in built(project.go(script).ok().stdout)} == {"x1", "x4"}
+    again = {partition or stage for stage, partition in built(project.go(script).ok().stdout)}
+    assert again == {"x1", "x4", "k1", "total"}
 
 
 def test_each_job_that_refuses_its_input_says_why_once(project: Project) -> None:
@@ -270,24 +263,6 @@ def test_each_job_that_refuses_its_input_says_why_once(project: Project) -> None
     said = done.stdout + done.stderr
     assert said.count("no such number\n") == 3
     assert [said.count(f"  found:        {number}\n") for number in range(3)] == [1, 1, 1]
-
-
-def test_what_needs_what_failed_is_named(project: Project) -> None:
-    (project.board / "fail-y1").touch()
-    script = project.script("""
-first = run.build("meet", partition="y1", name="y1")
-part = run.build("units", partition="y1", count=3, scale=4.25, of=first)
-other = run.build("units", partition="y2", count=3, scale=4.25)
-return run.build("total", parts=[part, other])
-""")
-    done = project.go(script)
-    assert done.returncode == 1
-    assert {*built(done.stdout)} == {("units", "y2")}
-    assert "2 jobs not built, because they need what failed: units y1, total" in done.stdout
-    assert "jobs failed" not in done.stdout
-    (job,) = built(done.stdout).values()  # the third of four in the plan; the last number is free again
-    again = project.go(script)
-    assert f"running as job main-{int(job.removeprefix('main-')) + 1}\n" in again.stdout
 
 
 def test_a_run_may_end_with_the_first_that_fails(project: Project) -> None:
@@ -343,16 +318,7 @@ return run.build("total", parts=parts)
     assert len(built(project.go(script).ok().stdout)) == 3
 
 
-def test_what_is_asked_for_twice_is_built_once(project: Project) -> None:
-    script = project.script("""
-first = run.build("meet", partition="twice", name="twice")
-again = run.build("meet", partition="twice", name="twice")
-return run.build("units", partition="twice", count=3, scale=5.5, of=again)
-""")
-    assert len(re.findall("built meet", project.go(script).ok().stdout)) == 1
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@first_cases(2, "number", [signal.SIGINT, signal.SIGKILL, signal.SIGTERM])
 def test_all_jobs_of_a_run_that_is_ended_end(project: Project, number: int) -> None:
     several_cores()
     name = f"e{number}"
@@ -374,19 +340,24 @@ return b
     assert not built(project.go(script, "--until", "meet", "--partition", name).ok().stdout)
 
 
-@pytest.mark.parametrize(("bad", "slow"), [(2, 0), (0, 1)])
-def test_a_stage_may_say_how_often_and_how_long_it_is_tried(project: Project, bad: int, slow: int) -> None:
-    name = f"f{bad}{slow}"
-    asked = f'return run.build("flaky", partition="{name}", name="{name}", bad={bad}, slow={slow})'
-    done = project.go(project.script(asked)).ok()
-    (job,) = built(done.stdout).values()
-    tries = 1 + bad + slow
-    assert len([*project.board.glob(f"{name}-*")]) == tries
+def test_a_stage_may_say_how_often_and_how_long_it_is_tried(project: Project) -> None:
+    asked = {"raises": "bad=2", "waits": "bad=0, slow=1", "never": "bad=9", "ages": "bad=0, slow=9"}
+    lines = [f'run.build("flaky", partition="{name}", name="{name}", {how})' for name, how in asked.items()]
+    done = project.go(project.script("\n".join([*lines[:-1], f"return {lines[-1]}"])))
     said = done.stdout + done.stderr
-    assert f"flaky {name} is built again: retry {tries - 1} of 2" in said
-    assert (f"flaky {name} has taken 2 s, the timeout of its stage" in said) == (slow > 0)
-    assert project.manifest(job)["cost"]["attempts"] == tries
+    assert "2 jobs failed: flaky never, flaky ages" in said
+    assert "a job took longer than its stage allows" in said
+    assert "over 2 s" in said
     assert "execute_process" not in said  # the traceback is shown from the user's code on
+    jobs = built(said)
+    for name, tries in (("raises", 3), ("waits", 2), ("never", 3), ("ages", 3)):
+        assert len([*project.board.glob(f"{name}-*")]) == tries
+        assert f"flaky {name} is built again: retry {tries - 1} of 2" in said
+        has_waited = f"flaky {name} has taken 2 s, the timeout of its stage" in said
+        assert has_waited == (name in ("waits", "ages"))
+        if ("flaky", name) in jobs:
+            assert project.manifest(jobs["flaky", name])["cost"]["attempts"] == tries
+    assert {name for _, name in jobs} == {"raises", "waits"}
 
 
 def test_a_job_that_is_tried_again_shares_its_number_with_none(project: Project) -> None:
@@ -402,17 +373,6 @@ return run.build("talk", partition="three", name=f"three after {two.result()['na
     assert len({*built(done.stdout).values()}) == 3
 
 
-def test_a_job_that_fails_each_time_fails(project: Project) -> None:
-    project.go(project.script('return run.build("flaky", name="never", bad=9)')).fails()
-    assert len([*project.board.glob("never-*")]) == 3
-
-
-def test_a_job_that_takes_too_long_fails(project: Project) -> None:
-    said = project.go(project.script('return run.build("flaky", name="ages", bad=0, slow=9)')).fails()
-    assert "a job took longer than its stage allows" in said
-    assert "over 2 s" in said
-
-
 def test_a_job_that_was_cut_off_is_followed_where_it_runs_now(project: Project) -> None:
     """It runs in another folder then: what it prints is shown from there, and its time-out looks there."""
     running = project.start(project.script('return run.build("hangs", name="cut", times=2)'))
@@ -426,6 +386,7 @@ def test_a_job_that_was_cut_off_is_followed_where_it_runs_now(project: Project) 
     assert said.count("hangs has taken 3 s, the timeout of its stage, and is ended") == 1
 
 
+@pytest.mark.slow
 def test_the_time_that_a_job_waits_to_begin_does_not_count(project: Project) -> None:
     """Its method was edited, and is loaded anew only when the jobs that are running have ended."""
     script = project.script("""
@@ -442,17 +403,3 @@ return run.build("hangs", name="late", times=1, of=done)
     assert said.count("hangs has taken 3 s, the timeout of its stage, and is ended") == 1
     assert said.index("hangs | attempt 0") < said.index("hangs has taken 3 s") < said.index("| attempt 1")
     project.write("methods/a_hangs.py", HANGS)
-
-
-def test_a_job_that_needs_much_runs_alone(project: Project) -> None:
-    several_cores()
-    done = project.go(
-        project.script("""
-for i in range(2):
-    part = run.build("alone", partition=f"m{i}", name=f"m{i}", other=f"m{1 - i}", seconds=2.0)
-return part
-""")
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    met = [project.record(job)["facts"]["met"] for job in built(done.stdout).values()]
-    assert met == [False, True]  # the second finds what the first has left

@@ -10,10 +10,8 @@ import subprocess
 from pathlib import Path
 from typing import ClassVar
 
-import pytest
+from cases import first_cases
 from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of, processes, wait_for
-
-pytestmark = pytest.mark.live
 
 LINK = """\
 import os
@@ -60,9 +58,6 @@ class Project(EmptyProject):
         super().__init__(folder)
         self.board = folder / "board"
         self.board.mkdir()
-
-    def environment(self, **more: str) -> dict[str, str]:
-        return super().environment(BOARD=str(self.folder / "board"), **more)
 
     def begin(self, number: int) -> subprocess.Popen[str]:
         """Start a run of a new chain."""
@@ -113,7 +108,7 @@ def test_code_edited_while_the_next_job_is_begun_is_noticed(project: Project) ->
     assert project.record(last)["facts"]["value"] == 2
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+@first_cases(1, "how", [signal.SIGKILL, signal.SIGTERM])
 def test_none_outlives_its_server(project: Project, how: int) -> None:
     (project.board / "hold-3").touch()
     run = project.begin(3)

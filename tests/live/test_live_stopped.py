@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
-import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -18,13 +15,6 @@ from cases import first_cases
 from live_project import PATIENCE, fixture_of, served, slowness, wait_for
 from live_toy import ToyProject
 from toy_project import DagProject, expected
-
-pytestmark = pytest.mark.live
-
-
-class Edited(DagProject):
-    edits_package = True
-
 
 toy = fixture_of(DagProject)
 
@@ -56,7 +46,7 @@ def test_a_stopped_server_is_named_at_once(toy: DagProject, command: tuple[str, 
     assert toy.processes()["server"] == [server]
 
 
-@first_cases(2, "what", ["server", "slice", "runner"])
+@first_cases(1, "what", ["server", "slice", "runner"])
 def test_one_that_is_stopped_while_a_job_runs_is_named(toy: DagProject, what: str) -> None:
     nodes = toy.new_chains()
     toy.break_at("analysis", nodes[2].number, "hold")
@@ -77,6 +67,7 @@ def test_one_that_is_stopped_while_a_job_runs_is_named(toy: DagProject, what: st
     toy.check(ran, expected(nodes))
 
 
+@pytest.mark.slow
 def test_a_run_whose_server_is_stopped_can_be_ended(toy: DagProject) -> None:
     nodes = toy.new_chains()
     toy.break_at("analysis", nodes[2].number, "hold")
@@ -114,50 +105,6 @@ def test_a_build_script_whose_server_stops_before_it_asks_says_so() -> None:
         rest = running.communicate(timeout=PATIENCE)[0]
         assert running.returncode == 1
         assert "Traceback" not in rest
-
-
-@pytest.mark.slow
-def test_one_that_listens_and_is_silent_is_named() -> None:
-    with served(Edited) as toy:
-        _is_named(toy)
-
-
-def _is_named(toy: DagProject) -> None:
-    toy.stop_server()
-    code = (
-        "import socket, sys, time\n"
-        "with socket.socket(socket.AF_UNIX) as s:\n"
-        "    s.bind(sys.argv[1])\n    s.listen()\n    print('there', flush=True)\n    time.sleep(600)\n"
-    )
-    place = toy.folder / ".socket.dir" / "server"
-    place.unlink()
-    silent = subprocess.Popen([sys.executable, "-c", code, str(place)], stdout=subprocess.PIPE, text=True)
-    try:
-        assert silent.stdout is not None
-        assert silent.stdout.readline() == "there\n"
-        listener = toy.folder / "shortloop" / "exax" / "listener.py"
-        text = listener.read_text(encoding="utf-8")
-        assert text.count("PATIENCE = 60.0") == 1
-        listener.write_text(text.replace("PATIENCE = 60.0", "PATIENCE = 4.0"), encoding="utf-8")
-        running = toy.start_command()
-        said, _ = running.communicate(timeout=PATIENCE)
-    finally:
-        silent.kill()
-        silent.wait()
-    listener.write_text(text, encoding="utf-8")
-    assert running.returncode == 1
-    first, *rest = said.splitlines()
-    assert re.fullmatch(rf"waiting for the exax server, process {silent.pid} \(.*\), to answer", first)
-    assert rest[0] == "shortloop: the exax server does not answer"
-    assert f"process {silent.pid} (" in said
-    assert "Traceback" not in said
-    # What it leaves is a socket to which nobody listens.
-    with socket.socket(socket.AF_UNIX) as probe, pytest.raises(ConnectionRefusedError):
-        probe.connect(str(place))
-    nodes = toy.new_chains()
-    ran = toy.end(toy.start_command())
-    assert ran.status == 0, ran.said
-    toy.check(ran, expected(nodes))
 
 
 def said_until(running: subprocess.Popen[str], wanted: str) -> str:

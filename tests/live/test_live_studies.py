@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from live_project import PATIENCE, ROOT, LiveProject
-
-pytestmark = pytest.mark.live
+from live_project import AX, ROOT, LiveProject
 
 SHARED = ROOT.parent / "shared"
 
 
 def run_study(project: LiveProject, study: Path | None, **environment: str) -> dict[str, Any]:
-    given = {"STUDY": str(study) if study else ""}
-    done = project.ax("run", "build_pipeline", **given, **environment).ok()
+    given = ["env", f"STUDY={study}"] if study else ["env", "-u", "STUDY"]
+    done = project.shell(*given, AX, "run", "build_pipeline", **environment).ok()
     (page,) = re.findall(r"report: (results/\S+)/report.html", done.stdout)
     summary: dict[str, Any] = json.loads((project.folder / page / "summary.json").read_text())
     summary["said"] = done.stdout
@@ -36,17 +31,6 @@ def needs(folder: str) -> Path:
     return SHARED / folder
 
 
-@contextmanager
-def without_study(project: LiveProject) -> Iterator[None]:
-    """The project has no study of its own, which would be taken."""
-    own, away = project.folder / "study.toml", project.folder / "away.toml"
-    own.rename(away)
-    try:
-        yield
-    finally:
-        away.rename(own)
-
-
 @pytest.mark.slow
 def test_a_study_of_the_project_is_taken_before_the_embedded_one(project: LiveProject) -> None:
     assert run_study(project, None)["study"] == "live"
@@ -54,8 +38,12 @@ def test_a_study_of_the_project_is_taken_before_the_embedded_one(project: LivePr
 
 @pytest.mark.slow
 def test_the_embedded_study_finds_what_was_put_there(project: LiveProject) -> None:
-    with without_study(project):
-        summary = run_study(project, None)
+    own, away = project.folder / "study.toml", project.folder / "away.toml"
+    own.rename(away)
+    try:
+        summary = run_study(project, None)  # with nothing set at all
+    finally:
+        away.rename(own)
     assert summary["study"] == "simulated"
     # Recording, features of two kinds, evoked; of each kind five more, and two of the group; check, report.
     assert len(summary["jobs"]) == 8 * (1 + 2 + 1 + 2 * 5) + 2 * 2 + 2
@@ -134,21 +122,3 @@ def test_real_recordings_run_to_the_report(
         assert "one participant" in page.lower()
     if name == "n170":
         assert "180 of 340 trials" in page  # of s03, recorded in two sessions' files
-
-
-@pytest.mark.slow
-def test_the_embedded_study_needs_no_variable(project: LiveProject) -> None:
-    """As `ax run build_pipeline` with nothing set at all."""
-    environment = {k: v for k, v in project.environment().items() if k != "STUDY"}
-    with without_study(project):
-        done = subprocess.run(
-            [str(Path(sys.executable).with_name("ax")), "run", "build_pipeline"],
-            cwd=project.folder,
-            env={**os.environ, **environment},
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
-    assert done.returncode == 0, done.stdout
-    assert "results/simulated/report.html" in done.stdout

@@ -5,12 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from cases import first_cases
-from live_project import EmptyProject, fixture_of
+from live_project import EmptyProject, fixture_of, script
 
 from shortloop.stages.results import Result
-
-pytestmark = pytest.mark.live
 
 FIRMS = 40
 # How each stage finds its units, and what it computes of one; the value is always the number of the firm.
@@ -82,26 +79,7 @@ def {name}(rows, unit: str):
     import numpy as np
 
     pools = np.array(os.getpid())
-    if os.environ.get("BAD") == unit:
-        {bad}
     return {{"x": float({value}), "process": pools}}
-"""
-WAITS = """\
-import threading
-
-from shortloop import stage
-
-
-def found():
-    return {"one": 1, "two": 2}
-
-
-@stage(units=found)
-def waits(number):
-    lock = threading.Lock()
-    lock.acquire()
-    lock.acquire()
-    return {"x": number}
 """
 AT_IMPORT = """\
 from concurrent.futures import ThreadPoolExecutor
@@ -120,14 +98,7 @@ def found():
 def at_import(number):
     return {"x": threads.submit(abs, number).result()}
 """
-SCRIPT = """\
-from shortloop import pipeline
-
-
-@pipeline
-def main(run):
-    return run.build("{name}", file=run.file("firms.csv"))
-"""
+SCRIPT = script('return run.build("{name}", file=run.file("firms.csv"))')
 
 
 class ThreadsProject(EmptyProject):
@@ -136,9 +107,7 @@ class ThreadsProject(EmptyProject):
         rows = [f"f{number:02},{number}\n" for number in range(FIRMS) for _ in range(3)]
         self.write("firms.csv", "firm,x\n" + "".join(rows))
         for name, (units, value) in STAGES.items():
-            self.write_stage(
-                name, METHOD.format(name=name, units=units, value=value, bad='raise KeyError("bad")')
-            )
+            self.write_stage(name, METHOD.format(name=name, units=units, value=value))
 
     def write_stage(self, name: str, method: str, script: str = SCRIPT) -> None:
         self.write(f"methods/a_{name}.py", method)
@@ -164,34 +133,6 @@ def test_units_are_computed_on_all_slices(project: ThreadsProject, name: str) ->
     assert ("threads" in found.record["engine"]) == (name != "arrow")
 
 
-@first_cases(
-    2,
-    ("bad", "said"),
-    [
-        ('raise ValueError("three rows")', "ValueError: three rows"),
-        ("os._exit(3)", "exit with status 3"),
-        ("os.kill(os.getpid(), 9)", "signal 9 (SIGKILL)"),
-    ],
-)
-def test_a_unit_that_fails_is_named(project: ThreadsProject, bad: str, said: str) -> None:
-    units, value = STAGES["polars"]
-    text = METHOD.format(name="failing", units=units, value=value, bad=bad)
-    project.write_stage("failing", text.replace('os.environ.get("BAD")', '"f07"'))
-    done = project.shortloop("run", "failing")
-    assert done.returncode == 1
-    assert said in done.stdout + done.stderr
-    assert "f07" in done.stdout + done.stderr
-
-
 def test_threads_that_are_started_as_a_method_is_imported(project: ThreadsProject) -> None:
     project.write_stage("at_import", AT_IMPORT, SCRIPT.replace(', file=run.file("firms.csv")', ""))
     project.works("run", "at_import")
-
-
-def test_a_job_that_can_only_wait_for_ever_is_ended_and_says_where(project: ThreadsProject) -> None:
-    project.write_stage("waits", WAITS, SCRIPT.replace(', file=run.file("firms.csv")', ""))
-    said = project.shortloop("run", "waits").fails()
-    assert "has used no processor" in said
-    assert "at one of waits" in said
-    assert "methods/a_waits.py" in said
-    assert "it waits for another thread, and has none" in said

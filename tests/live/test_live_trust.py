@@ -1,18 +1,17 @@
-"""Results that can be trusted, whatever happens to code, files and processes; on a chain of toy jobs."""
+"""Results that can be trusted, whatever happens to code and processes; on a chain of toy jobs."""
 
 from __future__ import annotations
 
-import os
-import shutil
+import re
 import signal
 import sys
 from pathlib import Path
 
 import pytest
-from live_project import PATIENCE, fixture_of, in_short_folder, processes, served, wait_for
+from live_project import PATIENCE, fixture_of, wait_for
 from live_toy import METHOD, STEPS, ToyProject
+from toy_jobs import is_deleted
 
-pytestmark = pytest.mark.live
 server = fixture_of(ToyProject)
 
 
@@ -23,13 +22,6 @@ def toy(server: ToyProject) -> ToyProject:
     server.steps.write_text(STEPS, encoding="utf-8")
     server.write_chain("{}", "{}", "{}")
     return server
-
-
-@pytest.fixture
-def built(toy: ToyProject) -> ToyProject:
-    """The same, built and up to date."""
-    toy.chain()
-    return toy
 
 
 def edit(file: Path, old: str, new: str) -> None:
@@ -46,38 +38,61 @@ def last_jobs(toy: ToyProject, count: int = 3) -> list[Path]:
     return sorted(recorded, key=lambda folder: (folder / "setup.json").stat().st_mtime_ns)[-count:]
 
 
-def test_remarks_in_a_method_or_a_module_build_nothing(built: ToyProject) -> None:
-    edit(built.method, '"""Adds to what the job before left."""', '"""Adds."""  # a remark')
-    edit(built.steps, '"""The next value."""', "# a remark")
-    assert built.chain()[0] == []
-
-
-def test_code_that_leaves_the_same_builds_nothing_below(built: ToyProject) -> None:
-    """An option of the first job that changes nothing stands for code of it alone."""
-    built.write_chain('{"many": 0, "add": 1}', "{}", "{}")
-    jobs, said = built.chain()
+def test_edits_of_code_and_options(toy: ToyProject) -> None:
+    toy.chain()
+    edit(toy.method, '"""Adds to what the job before left."""', '"""Adds."""  # a remark')
+    edit(toy.steps, '"""The next value."""', "# a remark")
+    toy.forget_index()
+    assert toy.chain()[0] == []
+    # An option of the first job that changes nothing stands for code of it alone.
+    toy.write_chain('{"many": 0, "add": 1}', "{}", "{}")
+    jobs, said = toy.chain()
     assert len(jobs) == 1, said
     assert "2 reused" in said
-
-
-def test_an_edit_reaches_all_below_and_back_builds_nothing(built: ToyProject) -> None:
-    edit(built.steps, "return value", "return value + 10")
-    jobs, _ = built.chain()
-    assert [built.value(job) for job in jobs] == [11, 22, 33]
-    edit(built.steps, "return value + 10", "return value")
-    assert built.chain()[0] == []
-
-
-def test_a_server_that_was_not_told_of_an_edit_builds_nothing_old(built: ToyProject) -> None:
-    """`ax run -q` has it load nothing anew."""
-    edit(built.steps, "return value", "return value + 100")
-    jobs, _ = built.chain("-q")
-    assert [built.value(job) for job in jobs] == [101, 202, 303]
-    edit(built.method, "step(value) + ", "step(value) - ")
-    jobs, said = built.chain("-q")
-    assert [built.value(job) for job in jobs] == [99, 198, 297]
+    toy.write_chain("{}", "{}", "{}")
+    # An edit reaches all below, and back nothing is built.
+    edit(toy.steps, "return value", "return value + 10")
+    assert [toy.value(job) for job in toy.chain()[0]] == [11, 22, 33]
+    edit(toy.steps, "return value + 10", "return value")
+    assert toy.chain()[0] == []
+    # `ax run -q` has the server load nothing anew.
+    edit(toy.steps, "return value", "return value + 100")
+    assert [toy.value(job) for job in toy.chain("-q")[0]] == [101, 202, 303]
+    edit(toy.method, "step(value) + ", "step(value) - ")
+    jobs, said = toy.chain("-q")
+    assert [toy.value(job) for job in jobs] == [99, 198, 297]
     assert "built again" not in said  # nor anything twice
-    assert built.chain()[0] == []
+    assert toy.chain()[0] == []
+
+
+def test_a_change_is_foreseen_explained_and_cleaned_up_after(toy: ToyProject) -> None:
+    toy.chain()
+    first = toy.new_chain()
+    assert "1 × toy: option add: " in toy.works("plan", "chain")
+    old, _ = toy.chain()
+    edit(toy.steps, "return value", "return value + 1")
+    text = toy.works("plan", "chain")
+    assert "3 × toy: code of steps.step (methods/steps.py)" in text
+    assert re.search(r"^3 jobs would be built, 0 reused: [\d.]+ s$", text, re.M)
+    new, printed = toy.chain()
+    assert printed.count("code of steps.step (methods/steps.py)") == 3
+    text = toy.works("why", new[-1])
+    assert f"compared with {old[-1]}, in its place before" in text
+    assert "+    return value + 1" in text
+    assert f"previous: {old[1]} → {new[1]} came out different" in text
+    assert "· code of steps.step" in toy.works("compare", old[0], new[0])
+    states = dict(re.findall(r"^(main-\d+) .* (\w+)$", toy.works("jobs"), re.M))
+    assert {states[job] for job in old} == {"superseded"}
+    toy.works("gc", "--delete")
+    assert all(is_deleted(toy.job_folder(job)) for job in old)
+    assert toy.chain()[0] == []  # what is needed is there
+    # The server that still thinks that it has them does not bring them back.
+    toy.steps.write_text(STEPS, encoding="utf-8")
+    again, _ = toy.chain()
+    assert [toy.value(job) for job in again] == [first, first + 1, first + 2]
+    assert not {*again} & {*old}
+    assert "all are as they were recorded" in toy.works("verify")
+    assert "state" in toy.works("show", old[0])
 
 
 def test_code_that_is_edited_while_a_job_runs(toy: ToyProject) -> None:
@@ -95,66 +110,6 @@ def test_code_that_is_edited_while_a_job_runs(toy: ToyProject) -> None:
     assert toy.value(built[0]) == first + 1000
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "x.npy",
-        "manifest.json",
-        *(pytest.param(f"{each}.json", marks=pytest.mark.slow) for each in ("record", "post")),
-    ],
-)
-def test_a_damaged_file_is_made_again_and_nothing_below(toy: ToyProject, name: str) -> None:
-    left = toy.new_chain()
-    toy.chain()
-    first = last_jobs(toy)[0]
-    content = (first / name).read_bytes()
-    (first / name).write_bytes(content[:-2] + b"??")
-    built, said = toy.chain()
-    assert len(built) == 1, said
-    assert f"{first.name} was damaged: {name}" in said
-    assert toy.value(built[0]) == left
-    assert not (first / "post.json").exists()
-    assert toy.chain()[0] == []
-
-
-def test_a_deleted_job_is_made_again(toy: ToyProject) -> None:
-    left = toy.new_chain()
-    toy.chain()
-    shutil.rmtree(last_jobs(toy)[1])
-    built, said = toy.chain("-q")  # the server still thinks that it has it
-    assert len(built) == 1, said
-    assert toy.value(built[0]) == left + 1
-
-
-def test_a_lost_index_costs_nothing(built: ToyProject) -> None:
-    built.forget_index()
-    assert built.chain()[0] == []
-
-
-class Edited(ToyProject):
-    edits_package = True
-
-
-def test_finished_jobs_without_a_manifest_are_taken_over() -> None:
-    """As those of a run that is killed before it can manifest one."""
-    with served(Edited) as toy:
-        toy.new_chain()
-        manifest = toy.folder / "shortloop" / "store" / "manifest.py"
-        text = manifest.read_text(encoding="utf-8")
-        first = "    try:\n        for name in {*manifest.files"
-        edit(manifest, first, f"    os._exit(9)\n{first}")
-        assert toy.ax("run", "chain").returncode == 9
-        manifest.write_text(text, encoding="utf-8")
-        done = [file.parent for file in (toy.folder / "workdirs/main").glob("main-[0-9]*/post.json")]
-        cut = [each for each in done if (each / ".notes").exists() and not (each / "manifest.json").exists()]
-        assert cut
-        built, _ = toy.chain()
-        assert len(built) == 3 - len(cut)
-        assert not {folder.name for folder in cut} & set(built)
-        assert all((folder / "manifest.json").is_file() for folder in cut)
-        assert not any((folder / ".notes").exists() for folder in cut)
-
-
 def test_a_job_grows_from_the_one_before(toy: ToyProject) -> None:
     toy.write_chain('{"add": 3, "many": 4}')
     toy.chain()
@@ -163,22 +118,6 @@ def test_a_job_grows_from_the_one_before(toy: ToyProject) -> None:
     said = toy.job_folder(grown) / "OUTPUT" / "synthesis"
     wait_for(said.exists)  # what a job prints is kept by another process
     assert said.read_text() == "grown from 5\n"
-
-
-def test_a_second_run_waits_for_the_first(toy: ToyProject) -> None:
-    toy.new_chain()
-    with toy.held("script"):
-        first = toy.start_chain()
-        toy.wait_until_held("script")
-        second = toy.start_chain()
-        assert second.stdout is not None
-        said = ""
-        while "waiting for another run to end: chain, process" not in said:
-            line = second.stdout.readline()
-            assert line, said
-            said += line
-    assert "3 jobs built, 0 reused" in first.communicate(timeout=PATIENCE)[0]
-    assert "0 jobs built, 3 reused" in second.communicate(timeout=PATIENCE)[0]
 
 
 SLOW_TO_START = """
@@ -190,6 +129,7 @@ if any(part.endswith("accelerator/runner.py") for part in sys.orig_argv):
 """
 
 
+@pytest.mark.slow
 def test_methods_that_somebody_has_loaded_anew_end_no_run(
     toy: ToyProject, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -233,64 +173,3 @@ def test_a_run_that_is_ended_goes_on_where_it_was(toy: ToyProject, number: int) 
     assert len(built) == (1 if number == signal.SIGKILL else 2), said
     assert [toy.value(folder.name) for folder in last_jobs(toy)] == [left, left + 1, left + 2]
     assert toy.chain()[0] == []
-
-
-def test_a_server_that_is_killed_leaves_nothing_behind(toy: ToyProject) -> None:
-    toy.new_chain()
-    assert toy.server is not None
-    with toy.held("1"):
-        running = toy.start_chain()
-        toy.wait_until_held("1")
-        toy.server.kill()
-        toy.server.wait()
-        toy.server = None
-        said, _ = running.communicate(timeout=PATIENCE)
-        assert running.returncode == 1, said
-        assert "the exax server ended while a job was running" in said
-        wait_for(lambda: not jobs_in(toy.folder))
-    toy.start_server()
-    built, said = toy.chain()
-    assert len(built) == 2, said
-    assert "did not finish; what it left is deleted" in said
-
-
-def test_notes_that_a_power_cut_cut_short_do_not_keep_the_server_from_starting(toy: ToyProject) -> None:
-    toy.new_chain()
-    toy.chain()
-    toy.stop_server()
-    first, second, _ = last_jobs(toy)
-    os.truncate(first / "post.json", 0)
-    size = (second / "setup.json").stat().st_size
-    (second / "setup.json").write_bytes(bytes(size))
-    toy.start_server()
-    built, said = toy.chain()
-    assert len(built) == 2
-    assert f"{first.name} was truncated (post.json)" in said
-    assert f"{second.name} was truncated (setup.json)" in said
-
-
-def test_a_second_server_on_the_same_workdir_is_refused(toy: ToyProject) -> None:
-    with in_short_folder(ToyProject) as copy:
-        copy.edit("accelerator.conf", "./workdirs/main", str(toy.folder / "workdirs/main"))
-        done = copy.ax("server")
-    assert done.returncode != 0
-    assert "the workdir main is in use by another exax server" in done.stderr + done.stdout
-    assert toy.chain()[0] == []
-
-
-def test_a_method_that_cannot_be_imported_is_in_nobodys_way(toy: ToyProject) -> None:
-    bad = toy.write("methods/a_bad.py", "import no_such_module\n")
-    toy.new_chain()
-    try:
-        assert len(toy.chain()[0]) == 3
-    finally:
-        bad.unlink()
-
-
-def jobs_in(folder: Path) -> list[str]:
-    """Command lines of processes that run methods of a project."""
-    return [
-        each.command
-        for each in processes().values()
-        if f"{folder}" in each.command and "runner.py" in each.command
-    ]

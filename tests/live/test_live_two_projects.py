@@ -9,11 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from live_project import AX, PATIENCE, SHORTLOOP, wait_for
+from live_project import AX, PATIENCE, wait_for
 from live_toy import ToyProject
 from toy_jobs import is_deleted
-
-pytestmark = pytest.mark.live
 
 
 class OnWorkdir(ToyProject):
@@ -27,19 +25,10 @@ class OnWorkdir(ToyProject):
     def job_folder(self, job: str) -> Path:
         return self.workdir / job
 
-    def command(self, *arguments: str) -> subprocess.Popen[str]:
-        """Begin a command of shortloop."""
-        return self.popen(SHORTLOOP, *arguments)
-
     def go(self) -> tuple[list[str], str]:
         """Run the chain with a server of its own; the jobs it built, and what it said."""
-        return ended(self.command("run", "chain"))
-
-
-def ended(running: subprocess.Popen[str]) -> tuple[list[str], str]:
-    said, _ = running.communicate(timeout=PATIENCE)
-    assert running.returncode == 0, said
-    return re.findall(r"\] built toy +(main-\d+)", said), said
+        said = self.works("run", "chain")
+        return re.findall(r"\] built toy +(main-\d+)", said), said
 
 
 @pytest.fixture(scope="module")
@@ -49,41 +38,6 @@ def projects() -> Iterator[tuple[OnWorkdir, OnWorkdir]]:
         # Within one of them, so that the current folder of the other's jobs is in the wrong project.
         workdir = Path(folder).resolve() / "a" / "workdirs" / "main"
         yield OnWorkdir(Path(folder) / "a", workdir), OnWorkdir(Path(folder) / "b", workdir)
-
-
-@pytest.mark.slow
-def test_gc_of_one_leaves_the_other_alone_and_both_take_turns(projects: tuple[OnWorkdir, OnWorkdir]) -> None:
-    a, b = projects
-    a.new_chain()
-    first, _ = a.go()
-    a.new_chain()
-    second, _ = a.go()
-    b.write_chain('{"add": 7}', "{}", "{}")
-    of_b, _ = b.go()
-    assert len(first) == len(second) == len(of_b) == 3
-    b.write_chain('{"add": 7}', "{}", '{"add": 8}')
-    with b.held("2"):
-        running = b.command("run", "chain")
-        wait_for((b.folder / "held-2").exists)
-        held = next(each for each in b.workdir.glob("main-*") if is_running(each))
-        said = a.shortloop("gc", "--delete").fails()
-        assert "a run is in progress" in said
-        assert f"of the project {b.folder.resolve()}" in said
-        waiting = a.command("run", "chain")
-        assert waiting.stdout is not None
-        assert f"of the project {b.folder.resolve()}" in waiting.stdout.readline()
-        assert not is_deleted(a.job_folder(first[0]))
-    assert ended(running)[0] == [held.name]
-    assert ended(waiting)[0] == []  # all that it needs is there
-    assert b.value(held.name) == 7 + 1 + 8
-
-    assert f"3 jobs kept for chain of {b.folder.resolve()}" in a.shortloop("gc", "--delete").ok().stdout
-    gone = [each for each in [*first, *second, *of_b] if is_deleted(a.job_folder(each))]
-    assert gone == [*first, of_b[-1]]  # of which each was superseded in its own project
-    for project in (b, a):
-        built, said = project.go()
-        assert built == [], said
-        assert "0 jobs built, 3 reused" in said
 
 
 def is_running(job: Path) -> bool:
@@ -128,17 +82,3 @@ def test_a_running_job_is_not_touched_though_its_run_has_no_lock(
         b.stop_server()
     built, said = a.go()
     assert (built, is_deleted(held)) == ([], False), said
-
-
-@pytest.mark.slow
-def test_what_one_built_the_other_reuses_and_keeps(projects: tuple[OnWorkdir, OnWorkdir]) -> None:
-    a, b = projects
-    for project in projects:
-        project.write_chain('{"add": 70}', "{}", "{}")
-    built, _ = b.go()
-    assert len(built) == 3
-    assert a.go()[0] == []
-    done = b.shortloop("gc", "--delete", "--forget", "chain")  # its own last run is needed no more
-    assert done.returncode == 0, done.stderr
-    assert not any(is_deleted(a.job_folder(each)) for each in built), done.stdout
-    assert a.go()[0] == []

@@ -6,16 +6,12 @@ from __future__ import annotations
 import itertools
 import json
 import signal
-from pathlib import Path
 from typing import Any, ClassVar
 
-import pytest
-from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of, wait_for
+from cases import first_cases
+from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of, script, wait_for
 
 from shortloop.store.crash_repair import kept_units
-
-pytestmark = pytest.mark.live
-
 
 SOURCES = '''\
 """Units whose order is nobody's: each has its number in its name and in its data."""
@@ -141,22 +137,14 @@ class Own(Stage):
 
 globals().update(exax_method(Own, __file__))
 '''
-SCRIPT = """\
-import json
-from pathlib import Path
-
-from shortloop import pipeline
-
-ASKED = Path(__file__).parents[1] / "asked.json"
-
-
-@pipeline
-def main(run):
-    asked = json.loads(ASKED.read_text())
-    for stage, options in asked:
-        job = run.build(stage, partition=f"{stage} {options['source']}", **options)
-    return job
-"""
+SCRIPT = script(
+    """
+for stage, options in asked:
+    job = run.build(stage, partition=f"{stage} {options['source']}", **options)
+return job
+""",
+    reads="asked.json",
+)
 
 
 class OrderProject(EmptyProject):
@@ -171,13 +159,6 @@ class OrderProject(EmptyProject):
     }
     run_name = "x"
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self._computed = folder / ".computed"
-
-    def environment(self, **more: str) -> dict[str, str]:
-        return {**super().environment(**more), "COMPUTED": str(self._computed)}
-
     def ask(self, *jobs: tuple[str, dict[str, Any]]) -> None:
         """Stages, and options of each."""
         self.write("asked.json", json.dumps(jobs))
@@ -190,7 +171,7 @@ class OrderProject(EmptyProject):
     def cut_off(self, engine: str, least: int, number: int = signal.SIGKILL) -> int:
         """Start it, with units that take their time, and end it as soon as some are kept; how many."""
         self.computed()
-        slow = self._computed.with_name(f"{self._computed.name}.slow")
+        slow = self.folder / ".computed.slow"
         slow.touch()
         running = self.popen(SHORTLOOP, "run", "x", SHORTLOOP_ENGINE=engine)
         wait_for(lambda: self.kept() >= least or running.poll() is not None)
@@ -203,15 +184,6 @@ class OrderProject(EmptyProject):
     def kept(self) -> int:
         """How many units of jobs that are not finished are kept."""
         return sum(done for done, _ in kept_units(self.folder / "workdirs/main").values())
-
-    def lines(self) -> int:
-        return len(self._computed.read_text().split()) if self._computed.exists() else 0
-
-    def computed(self) -> int:
-        """How many units were computed since this was asked last."""
-        found = self.lines()
-        self._computed.unlink(missing_ok=True)
-        return found
 
     def check(self, jobs: int, units: int, factor: float = 1.0, first: int = 0) -> None:
         """Each unit has its own value, by what its name says; no process but this one is asked."""
@@ -244,7 +216,7 @@ def test_workers_compute_the_units_that_they_are_asked_for(project: OrderProject
     project.ask(*jobs)
     project.go("joblib")
     project.check(len(jobs), 12)
-    assert project.computed() == 12 * len(jobs)
+    assert len(project.computed()) == 12 * len(jobs)
 
 
 def test_units_of_earlier_jobs_keep_their_values(project: OrderProject) -> None:
@@ -256,19 +228,20 @@ def test_units_of_earlier_jobs_keep_their_values(project: OrderProject) -> None:
         project.ask(*asked(count=count))
         project.go(engine)
         project.check(len(asked()), count)
-        assert project.computed() == new * len(asked())
+        assert len(project.computed()) == new * len(asked())
 
 
-@pytest.mark.parametrize(
+@first_cases(
+    1,
     ("engine", "then", "number"),
     [
-        ("slices", "slices", signal.SIGINT),
         ("joblib", "slices", signal.SIGKILL),
-        pytest.param("joblib", "joblib", signal.SIGINT, marks=pytest.mark.slow),
-        pytest.param("slices", "joblib", signal.SIGKILL, marks=pytest.mark.slow),
-        pytest.param("dask", "slices", signal.SIGINT, marks=pytest.mark.slow),
-        pytest.param("slices", "dask", signal.SIGINT, marks=pytest.mark.slow),
-        pytest.param("ray", "ray", signal.SIGINT, marks=pytest.mark.slow),
+        ("slices", "slices", signal.SIGINT),
+        ("joblib", "joblib", signal.SIGINT),
+        ("slices", "joblib", signal.SIGKILL),
+        ("dask", "slices", signal.SIGINT),
+        ("slices", "dask", signal.SIGINT),
+        ("ray", "ray", signal.SIGINT),
     ],
 )
 def test_a_run_that_was_cut_off_goes_on_with_the_right_units(
@@ -283,7 +256,7 @@ def test_a_run_that_was_cut_off_goes_on_with_the_right_units(
     assert kept >= 12
     project.go(then)
     project.check(len(jobs), 40, first=first)
-    assert project.computed() <= 40 * len(jobs) - kept
+    assert len(project.computed()) <= 40 * len(jobs) - kept
 
 
 def test_units_of_a_class_are_computed_anew_if_it_finds_others(project: OrderProject) -> None:

@@ -11,9 +11,7 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 import pytest
-from live_project import EmptyProject, fixture_of
-
-pytestmark = pytest.mark.live
+from live_project import EmptyProject, fixture_of, script
 
 # By name: the library, if it may be missing, how it reads, in a folder D, and what the warning must name.
 READERS: dict[str, tuple[str, str, str]] = {
@@ -134,16 +132,11 @@ def declared(table: File, rows: File):
     pd.Timestamp("2024-01-01", tz="Europe/Stockholm")
     return {name: str(each) for name, each in found.items()}
 """
-SCRIPT = """\
-from shortloop import pipeline
-
-
-@pipeline
-def main(run):
-    for name in {names}:
-        run.build(name)
-    return run.build("declared", table=run.file("data/a.parquet"), rows=run.file("data/a.txt"))
-"""
+SCRIPT = script("""
+for name in {names}:
+    run.build(name)
+return run.build("declared", table=run.file("data/a.parquet"), rows=run.file("data/a.txt"))
+""")
 IMPORTED = """\
 {statement}
 

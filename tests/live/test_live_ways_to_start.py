@@ -10,8 +10,6 @@ import pytest
 from cases import first_cases
 from live_project import SHORTLOOP, EmptyProject, fixture_of
 
-pytestmark = pytest.mark.live
-
 HELPER = """\
 def doubled(number):
     return 2 * number
@@ -56,13 +54,8 @@ WAYS = {
 ASK = (
     "plan powers",
     "why second",
-    "why main-1",
     "show main-2",
-    "jobs",
     "runs",
-    "runs 1",
-    "verify",
-    "gc",
     "compare main-2 main-5",
 )
 
@@ -100,7 +93,7 @@ class Powers(EmptyProject):
 project = fixture_of(Powers)
 
 
-@pytest.mark.parametrize("command", ASK)
+@first_cases(4, "command", ASK)
 def test_a_question_has_one_answer(project: Powers, command: str) -> None:
     answers = {way: _without_times(project.said(way, command)) for way in WAYS}
     assert len({*answers.values()}) == 1, answers
@@ -130,7 +123,7 @@ def _without_times(said: str) -> str:
     return re.sub(" +", " ", re.sub(r"\d[\d.]* (s|min|minutes?|seconds?)\b( ago)?", "TIME", said))
 
 
-@pytest.mark.parametrize("command", ["jobs", "verify", "runs", "show {job}", "gc"])
+@first_cases(3, "command", ["jobs", "show {job}", "gc", "verify", "runs"])
 def test_looking_at_a_project_runs_no_code_of_it(project: Powers, command: str) -> None:
     job = next(each.parent.name for each in project.folder.glob("workdirs/main/main-[0-9]*/record.json"))
     traps = [project.folder / f"{name}.py" for name in ("json", "numpy", "pydantic", "statistics")]

@@ -99,7 +99,7 @@ class DagProject(EmptyProject):
         self.pause = pause
 
     def environment(self, **more: str) -> dict[str, str]:
-        return super().environment(TOY_FOLDER=str(self.folder), TOY_PAUSE=str(self.pause), **more)
+        return super().environment(TOY_PAUSE=str(self.pause), **more)
 
     def write_dag(self, nodes: Sequence[Node]) -> None:
         self.write("dag.json", json.dumps([vars(node) for node in nodes]))

@@ -119,7 +119,7 @@ import os
 import time
 from pathlib import Path
 
-FOLDER = Path(os.environ["TOY_FOLDER"])
+FOLDER = Path(os.environ["FOLDER"])
 
 
 def fault(where, number):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -81,6 +82,7 @@ def _begin(alone: str, ready: int, needed: int) -> None:
     status = run_without_server(alone) if alone else None
     if status is not None:
         raise SystemExit(status)
-    os.write(needed, NEEDED)
+    with suppress(BrokenPipeError):  # the run was refused meanwhile, which the pipe below says too
+        os.write(needed, NEEDED)
     if not os.read(ready, 2):
         raise SystemExit(1)

@@ -21,7 +21,8 @@ STUDIES ?= 40
 PANELS ?= 13
 # They come first, as they have most kernels compiled, which the others use too; of these, those first that take
 # longest, and that compile other kernels than the one beside them.
-FIRST := tests/test_stages.py tests/panel/test_panel_iterated.py tests/panel/test_panel_quantile.py tests/eeg
+FIRST := tests/test_stages.py tests/panel/test_panel_iterated.py tests/panel/test_panel_quantile.py \
+	tests/panel/test_panel_huber.py tests/eeg
 ifdef TESTS
 FIRST :=
 endif

@@ -8,7 +8,7 @@ import multiprocessing
 import pickle
 import re
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,7 @@ from shortloop.frames.pipeline import FramesRun, read_frames
 from shortloop.panel.pipeline import PanelRun, read_panel
 from shortloop.stages.records import axes_of
 from shortloop.stages.results import open_result
-from shortloop.stages.stage import CollectingStage, Stage
+from shortloop.stages.stage import Stage
 from shortloop.stages.task import Task, costs_of, fields_of, open_stage
 from shortloop.store.loaded import LoadedJob
 
@@ -234,9 +234,13 @@ each_stage = first_cases(len(FIRST), "case", sorted(SAME, key=lambda case: case 
 """One case of each stage, and all of those that grow; the slow tests have the others."""
 
 
-def test_every_stage_has_a_case() -> None:
+def test_every_stage_and_every_stage_that_grows_has_a_case() -> None:
     live = {"import_dataset"}  # exax alone writes datasets: tests/live/test_live_panel_datasets.py
     assert {file.stem.removeprefix("a_") for file in OF_STAGES} - live == {stage for _, stage, _ in CASES}
+    grow = {stage for _, stage, _ in CASES if stage_of(stage).grows}
+    assert grow == {stage for _, stage, _ in GROW}
+    for stage in grow:
+        assert stage_of(stage).grows in fields_of(stage_of(stage)).options
 
 
 @each_case
@@ -249,8 +253,11 @@ def test_it_is_plain_data_and_opens_in_any_process(
     if units:
         here, there = unit_of(task, units // 2), elsewhere.submit(unit_of, task, units // 2).result()
         assert here.keys() == there.keys()
+        outputs = open_stage(task).outputs()
         for name, value in here.items():
             assert pickle.dumps(there[name]) == pickle.dumps(value), name
+            if name in outputs:  # which holds it exactly
+                np.testing.assert_array_equal(value.astype(outputs[name].dtype), value, err_msg=name)
 
 
 @pytest.fixture(scope="module")
@@ -260,7 +267,7 @@ def fresh() -> Iterator[ProcessPoolExecutor]:
         yield pool
 
 
-@each_case
+@each_stage
 def test_what_is_compiled_is_compiled_when_it_is_opened(
     jobs: Jobs, fresh: ProcessPoolExecutor, case: Case
 ) -> None:
@@ -271,40 +278,22 @@ def test_what_is_compiled_is_compiled_when_it_is_opened(
 
 
 @each_stage
-def test_cut_off_and_resumed_by_several_it_leaves_the_same(jobs: Jobs, tmp_path: Path, case: Case) -> None:
-    """Cut off after none of its units, half of them, and all but one; the last ones come first."""
+@first_cases(1, "which", ["half", "none", "all but one"])
+def test_cut_off_and_resumed_by_several_it_leaves_the_same(
+    jobs: Jobs, tmp_path: Path, case: Case, which: str
+) -> None:
+    """Cut off after some of its units; the last ones come first."""
     task, like = jobs.tasks[case], jobs.folders[case]
     units = len(costs_of(open_stage(task)))
-    for done in sorted({0, units // 2, max(units - 1, 0)}):
-        folder = cut_off_and_resumed(task, like, tmp_path / str(done), done, workers=2)
-        assert files_of(folder) == files_of(like)
+    done = {"none": 0, "half": units // 2, "all but one": max(units - 1, 0)}[which]
+    folder = cut_off_and_resumed(task, like, tmp_path, done, workers=2)
+    assert files_of(folder) == files_of(like)
 
 
 @each_case
-def test_outputs_say_what_units_give(jobs: Jobs, case: Case) -> None:
-    stage = open_stage(jobs.tasks[case])
-    outputs = dict(stage.outputs())
-    arrays = {name: np.empty(out.shape, out.dtype) for name, out in outputs.items()}
-    given = set()
-    for unit in range(len(costs_of(stage))):
-        index = stage.index(unit)
-        for name, value in stage.compute(unit).items():
-            if isinstance(value, bytes) or isinstance(stage, CollectingStage):
-                continue
-            given.add(name)
-            found, where = np.asarray(value), index[name] if isinstance(index, Mapping) else index
-            assert found.shape == arrays[name][where].shape
-            arrays[name][where] = found
-            np.testing.assert_array_equal(arrays[name][where], found, err_msg=name)
-    assert given == set(outputs)
-    for out in outputs.values():
-        assert out.description
-        assert len(out.axes.split(" × ")) == len(out.shape)
-
-
-@each_case
-def test_its_arrays_are_labelled_in_xarray_and_in_netcdf(jobs: Jobs, tmp_path: Path, case: Case) -> None:
-    job = loaded(jobs, case)
+def test_its_numbers_are_labelled_in_xarray_netcdf_and_tables(jobs: Jobs, tmp_path: Path, case: Case) -> None:
+    found = open_result(jobs.folders[case], jobs.tasks[case].where)
+    job = LoadedJob(found.job, found.path, found.record, found.where)
     labelled, lengths = job.to_xarray(), dict[str, int]()
     for name, described in job.record["arrays"].items():
         array = labelled[name]
@@ -323,28 +312,16 @@ def test_its_arrays_are_labelled_in_xarray_and_in_netcdf(jobs: Jobs, tmp_path: P
     labelled.to_netcdf(tmp_path / "job.nc", engine="h5netcdf")
     with xr.open_dataset(tmp_path / "job.nc", engine="h5netcdf") as again:
         xr.testing.assert_identical(again, labelled)
-
-
-@each_case
-def test_its_numbers_are_tables(jobs: Jobs, case: Case) -> None:
-    """Those that it leaves as such, and each of its arrays, with what stands along it."""
-    job = loaded(jobs, case)
-    labelled = job.to_xarray()
-    for name, described in job.record.get("tables", {}).items():
+    for name, kept in job.record.get("tables", {}).items():
         table = job.to_frame(name)
-        assert len(table) == described["rows"]
-        assert [*table.columns] == [*described["columns"]]
+        assert len(table) == kept["rows"]
+        assert [*table.columns] == [*kept["columns"]]
     for name in [each for each in job.arrays if labelled[each].ndim]:
         table, expected = job.to_frame(name), labelled[name].to_dataframe()[[name]]
         pd.testing.assert_frame_equal(table, expected, check_index_type=False)
     if not job.tables and job.arrays:
         with pytest.raises(InputError, match=f"one of {next(iter(job.arrays))}"):
             job.to_frame()
-
-
-def loaded(jobs: Jobs, case: Case) -> LoadedJob:
-    found = open_result(jobs.folders[case], jobs.tasks[case].where)
-    return LoadedJob(found.job, found.path, found.record, found.where)
 
 
 @each_same
@@ -364,13 +341,6 @@ def test_grown_or_at_once_it_leaves_the_same(jobs: Jobs, tmp_path: Path, case: C
     do_job(dataclasses.replace(task, options=fewer), tmp_path / "main-1")
     grown = do_job(dataclasses.replace(task, before=str(tmp_path / "main-1")), tmp_path / "main-2").path
     assert files_of(grown) == files_of(at_once)
-
-
-def test_every_stage_that_grows_has_a_case() -> None:
-    grow = {stage for _, stage, _ in CASES if stage_of(stage).grows}
-    assert grow == {stage for _, stage, _ in GROW}
-    for stage in grow:
-        assert stage_of(stage).grows in fields_of(stage_of(stage)).options
 
 
 @pytest.mark.parametrize("file", OF_STAGES, ids=id_of)

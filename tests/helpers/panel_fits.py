@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.design import Design
 from shortloop.panel.models.base import ModelSettings
-from shortloop.panel.results import Results
-from shortloop.panel.statistics import Reason, Status
+from shortloop.panel.statistics import Reason
 
 COUNTS = ("nobs", "df_model", "df_resid")
 
@@ -44,26 +43,14 @@ def fit_groups(
     return SimpleNamespace(**found)
 
 
-def assert_same_tests(
-    found: SimpleNamespace,
-    theirs: Any,
-    g: int = 0,
-    *,
-    tolerance: float = 1e-9,
-    errors: float = 1e-9,
-    pvalues: tuple[float, float] = (1e-6, 1e-9),
-) -> None:
-    """See that coefficients and what is said of each are those of statsmodels.
-
-    ``tolerance`` is a share of the larger of a coefficient and its standard error, ``errors`` one of the
-    standard errors; of p, a relative and an absolute one.
-    """
+def assert_same_tests(found: SimpleNamespace, theirs: Any, g: int = 0, *, errors: float = 1e-9) -> None:
+    """See that coefficients and what is said of each are those of statsmodels."""
     scale = np.maximum(np.abs(theirs.params), theirs.bse)
-    assert np.all(np.abs(found.params[g] - theirs.params) <= tolerance * scale)
+    assert np.all(np.abs(found.params[g] - theirs.params) <= 1e-9 * scale)
     np.testing.assert_allclose(found.bse[g], theirs.bse, rtol=errors)
-    near = 10 * max(tolerance, 1e-9) * scale.max()
+    near = 1e-8 * scale.max()
     np.testing.assert_allclose(found.tvalues[g] * theirs.bse, theirs.params, atol=near)
-    np.testing.assert_allclose(found.pvalues[g], theirs.pvalues, rtol=pvalues[0], atol=pvalues[1])
+    np.testing.assert_allclose(found.pvalues[g], theirs.pvalues, rtol=1e-6, atol=1e-9)
     low, high = np.asarray(theirs.conf_int()).T
     np.testing.assert_allclose(found.lower[g], low, atol=near)
     np.testing.assert_allclose(found.upper[g], high, atol=near)
@@ -88,15 +75,6 @@ def assert_same_alone(fit: Callable[..., SimpleNamespace], x: FloatArray, y: Flo
         for name in vars(together):
             both = (getattr(together, name)[g], getattr(alone, name)[0])
             np.testing.assert_array_equal(*both, err_msg=name)
-
-
-def assert_stopped(found: Results, iterations: int) -> IntArray:
-    """See that fits which did not converge say so, and that compiled code fitted some; which they are."""
-    stopped = np.flatnonzero(found.arrays["converged"] == 0)
-    assert (found.arrays["iterations"][stopped] == iterations).all()
-    assert (found.arrays["path"][stopped] == 0).any()
-    assert (found.arrays["status"][stopped] == Status.NOT_CONVERGED).all()
-    return stopped
 
 
 def regressors_of_all_kinds(

@@ -21,40 +21,48 @@ from shortloop.panel.frame import fit_frame
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from([*"abcde", None]), st.integers(-3, 3)), min_size=1, max_size=60),
-    st.integers(1, 5),
+    rows=st.lists(st.tuples(st.sampled_from([*"abcde", None]), st.integers(-6, 6)), min_size=1, max_size=60),
+    kind=st.sampled_from(["int8", "int64", "Int64", "uint64", "float64", "str", "category"]),
+    far=st.booleans(),
+    blocks=st.integers(1, 5),
 )
 @settings(max_examples=100, deadline=None)
 def test_rows_of_a_group_are_together_in_the_order_they_had(
-    rows: list[tuple[str | None, int]], blocks: int
+    rows: list[tuple[str | None, int]], kind: Any, far: bool, blocks: int
 ) -> None:
-    frame = pd.DataFrame(rows, columns=["name", "number"]).assign(x=np.arange(len(rows)) * 1.0)
+    numbers = np.array([number for _, number in rows]) + (6 if kind == "uint64" else 0)
+    if far and kind != "int8":
+        numbers = np.where(numbers == 5, 10**12, numbers)
+    frame = pd.DataFrame({"name": [name for name, _ in rows], "number": pd.Series(numbers).astype(kind)})
+    frame["x"] = np.arange(len(rows)) * 1.0
     if frame["name"].isna().all():
         with pytest.raises(InputError, match="no row belongs to a group"):
             from_frame(frame, ["name", "number"], blocks)
         return
-    panel = from_frame(frame, ["name", "number"], blocks)
-    x = panel.columns["x"].values
-    expected = {
-        (str(name), str(number)): part["x"].tolist()
-        for (name, number), part in frame.groupby(["name", "number"])
-    }
-    found = {
-        key: x[first:last].tolist()
-        for key, first, last in zip(panel.keys, panel.starts[:-1], panel.starts[1:], strict=True)
-    }
-    assert found == expected
-    dealt = [block_of(key, blocks) for key in panel.keys]
-    assert dealt == sorted(dealt)
-    lost = int(frame["name"].isna().sum())
-    assert panel.notes == ((f"{lost} rows belong to no group",) if lost else ())
+    for by in (["name", "number"], ["number"]):
+        panel = from_frame(frame, by, blocks)
+        x = panel.columns["x"].values
+        places = zip(panel.keys, panel.starts[:-1], panel.starts[1:], strict=True)
+        found = {key: x[first:last].tolist() for key, first, last in places}
+        groups = {
+            tuple(f"{each:.0f}" if isinstance(each, float) else str(each) for each in key): part["x"].tolist()
+            for key, part in frame.groupby(by, observed=True)
+        }
+        assert found == groups
+        dealt = [block_of(key, blocks) for key in panel.keys]
+        assert dealt == sorted(dealt)
+        lost = int(frame[by].isna().any(axis=1).sum())
+        assert panel.notes == ((f"{lost} rows belong to no group",) if lost else ())
 
 
-def test_a_group_is_in_its_block_whatever_others_there_are() -> None:
+def test_blocks_of_groups_and_orders_of_texts_hang_on_nothing_else() -> None:
     few = from_frame(pd.DataFrame({"g": ["a", "b", "c"], "x": 1.0}), ["g"], 4)
     many = from_frame(pd.DataFrame({"g": [f"{n}" for n in range(99)] + ["a", "b", "c"], "x": 1.0}), ["g"], 4)
     assert {*few.keys} < {*many.keys}
     assert [block_of((name,), 4) for name in "abcdef"] == [3, 1, 3, 3, 3, 3]  # kept jobs rely on it
+    for order in ([0, 1, 2, 3], [3, 1, 0, 2]):
+        frame = pd.DataFrame({"g": 1, "k": ["d", "b", "a", "c"]}).iloc[order]
+        assert from_frame(frame, ["g"]).columns["k"].levels == ("a", "b", "c", "d")
 
 
 def test_columns_are_numbers_or_texts() -> None:
@@ -84,46 +92,6 @@ def test_columns_are_numbers_or_texts() -> None:
     assert found["numbers"].levels == (3, 4)
     np.testing.assert_array_equal(found["numbers"].values, [0, 1])
     assert {note.partition(":")[0] for note in panel.notes} == {"time", "complex"}
-
-
-def test_texts_are_sorted_whatever_comes_first() -> None:
-    for order in ([0, 1, 2, 3], [3, 1, 0, 2]):
-        frame = pd.DataFrame({"g": 1, "k": ["d", "b", "a", "c"]}).iloc[order]
-        assert from_frame(frame, ["g"]).columns["k"].levels == ("a", "b", "c", "d")
-
-
-def test_two_groups_of_one_name_are_refused() -> None:
-    frame = pd.DataFrame({"g": pd.Series(["1", 1], dtype=object), "x": 0.0})
-    with pytest.raises(InputError, match="two groups"):
-        from_frame(frame, ["g"])
-
-
-def test_a_column_that_is_not_there() -> None:
-    with pytest.raises(InputError, match="no such column") as caught:
-        from_frame(pd.DataFrame({"x": [1.0]}), ["g"])
-    assert caught.value.found == "g"
-
-
-@settings(deadline=None)
-@given(
-    groups=st.lists(st.integers(-6, 6), min_size=1, max_size=40),
-    kind=st.sampled_from(["int8", "int64", "Int64", "uint64", "float64", "str", "category"]),
-    far=st.booleans(),
-    blocks=st.sampled_from([1, 3]),
-)
-def test_rows_are_those_of_a_groupby(groups: list[int], kind: Any, far: bool, blocks: int) -> None:
-    each = np.array(groups) + (6 if kind == "uint64" else 0)
-    if far and kind != "int8":
-        each = np.where(each == 5, 10**12, each)
-    frame = pd.DataFrame({"g": pd.Series(each).astype(kind), "x": np.arange(len(each), dtype=float)})
-    panel = from_frame(frame, ["g"], blocks)
-    found = {
-        key: panel.columns["x"].values[begin:end].tolist()
-        for (key,), begin, end in zip(panel.keys, panel.starts, panel.starts[1:], strict=False)
-    }
-    expected = frame.groupby("g", observed=True)["x"].apply(list)
-    names = [str(int(g)) if kind == "float64" else str(g) for g in expected.index.tolist()]
-    assert found == dict(zip(names, expected.tolist(), strict=True))
 
 
 NEW = ("1000000",)
@@ -235,6 +203,11 @@ def test_what_has_the_name_of_another_is_refused() -> None:
     alike = frame.assign(k=pd.Series([1, "1", 1, "1"], dtype=object))
     with pytest.raises(InputError, match="written alike"):
         fit_frame(alike, ["g"], model="ols", formula="y ~ k")
+    with pytest.raises(InputError, match="two groups"):
+        from_frame(alike, ["k"])
+    with pytest.raises(InputError, match="no such column") as caught:
+        from_frame(frame, ["h"])
+    assert caught.value.found == "h"
 
 
 @pytest.mark.parametrize(
@@ -271,16 +244,13 @@ def test_texts_that_look_the_same(texts: list[str], found: bool) -> None:
     assert (lookalikes(texts) is not None) == found
 
 
-def test_groups_that_look_the_same_are_refused_and_texts_told() -> None:
+def test_groups_that_look_the_same_or_cannot_be_told_apart_are_refused() -> None:
     frame = pd.DataFrame({"g": ["Müller", "Mu\u0308ller"], "k": ["a", "a "], "n": ["1,5", "x"], "y": 1.0})
     with pytest.raises(InputError, match="look the same") as caught:
         from_frame(frame, ["g"])
     assert r"u\u0308" in str(caught.value.found)
     notes = from_frame(frame.assign(g=["A", "B"]), ["g"]).notes
     assert [note.partition(":")[0] for note in notes] == ["k", "n"]
-
-
-def test_numbers_that_cannot_be_told_apart_make_no_groups() -> None:
     ids = pd.Series([2**53, 2**53 + 1, None], dtype="Int64")
     frame = pd.DataFrame({"g": ids.astype("float64"), "y": 1.0})
     with pytest.raises(InputError, match="too large to be distinguished"):

@@ -77,14 +77,23 @@ def said_of(model: ModelSettings, design: Design, params: FloatArray, scale: flo
 @given(st.integers(0, 10_000), st.sampled_from([1e-6, 1.0, 1e6]))
 @settings(max_examples=20, deadline=None)
 def test_least_squares_is_as_its_influence(seed: int, unit: float) -> None:
-    rows, theirs = found_of(drawn(seed, unit=unit), "ols")
+    rows, theirs = found_of(drawn(seed, unit=unit, rows=40), "ols")
     influence = theirs.get_influence()
+    standardized, cook = influence.resid_studentized_internal, influence.cooks_distance[0]
     np.testing.assert_allclose(rows.fitted, theirs.fittedvalues, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(rows.residuals, theirs.resid, rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(rows.leverage, influence.hat_matrix_diag, rtol=1e-8)
-    np.testing.assert_allclose(rows.standardized, influence.resid_studentized_internal, rtol=1e-7, atol=1e-9)
-    np.testing.assert_allclose(rows.cook, influence.cooks_distance[0], rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(rows.standardized, standardized, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(rows.cook, cook, rtol=1e-6, atol=1e-12)
     assert rows.leverage.sum() == pytest.approx(3)
+    found = summary_of(rows)
+    assert found.keys() == SUMMARY.keys()
+    assert found["outlying"] == pytest.approx((np.abs(standardized) > OUTLYING).mean())
+    assert found["largest"] == pytest.approx(np.abs(standardized).max())
+    assert found["jarque_bera"] == pytest.approx(stats.jarque_bera(standardized).statistic, rel=1e-6)
+    assert found["leverage"] == pytest.approx(influence.hat_matrix_diag.max() * 40 / 3)
+    assert found["cook"] == pytest.approx(cook.max(), rel=1e-6)
+    assert found["agreement"] == pytest.approx(theirs.rsquared, rel=1e-8, abs=1e-10)
 
 
 def test_weights_are_those_of_whitened_rows() -> None:
@@ -157,16 +166,13 @@ def test_quantile_residuals_are_of_the_distribution() -> None:
     np.testing.assert_allclose(gamma.normal, stats.norm.ppf(chance), rtol=1e-8, atol=1e-9)
 
 
-def test_far_counts_have_finite_quantile_residuals() -> None:
+def test_quantile_residuals_of_far_counts_and_of_shares() -> None:
     design = drawn(7, "poisson")
     design.outcome[:2] = 0.0, 400.0
     rows, theirs = found_of(drawn(7, "poisson"), "glm", family="poisson")
     rows = said_of(model_of("glm", family="poisson"), design, theirs.params, 1.0)
     assert np.isfinite(rows.normal).all()
     assert rows.normal[1] > 20
-
-
-def test_shares_in_place_of_outcomes_have_no_quantile_residuals() -> None:
     design = drawn(8, "binomial")
     shares = Design(design.names, design.columns, 0.2 + 0.5 * design.outcome)
     rows, _ = found_of(shares, "glm", family="binomial")
@@ -189,16 +195,13 @@ def test_robust_and_quantile_models_have_no_cooks_distance() -> None:
 
 
 def test_a_model_that_only_statsmodels_knows_is_asked_what_it_predicts() -> None:
+    path = "statsmodels.discrete.discrete_model."
     design = drawn(10, "binomial")
-    rows, theirs = found_of(design, "statsmodels", path="statsmodels.discrete.discrete_model.Probit")
+    rows, theirs = found_of(design, "statsmodels", path=f"{path}Probit")
     np.testing.assert_allclose(rows.fitted, theirs.predict())
     np.testing.assert_allclose(rows.residuals, design.outcome - theirs.predict())
-
-
-def test_a_model_that_predicts_no_value_for_each_row_has_no_rows() -> None:
-    design = drawn(11)
     classes = Design(design.names, design.columns, np.tile([0.0, 1.0, 2.0], 20))
-    model = model_of("statsmodels", path="statsmodels.discrete.discrete_model.MNLogit")
+    model = model_of("statsmodels", path=f"{path}MNLogit")  # which predicts no value for each row
     assert rows_of(model, classes, np.zeros(3), np.nan, SEED) is None
 
 
@@ -210,22 +213,6 @@ def test_a_row_that_alone_decides_its_fit_has_no_standardised_residual() -> None
     assert np.isnan(rows.standardized[0])
     assert np.isfinite(rows.standardized[1:]).all()
     assert all(np.isfinite(value) for value in summary_of(rows).values())
-
-
-@given(st.integers(0, 1000))
-@settings(max_examples=20, deadline=None)
-def test_the_summary_is_as_others_have_it(seed: int) -> None:
-    rows, theirs = found_of(drawn(seed, rows=40), "ols")
-    found = summary_of(rows)
-    influence = theirs.get_influence()
-    standardized = influence.resid_studentized_internal
-    assert found.keys() == SUMMARY.keys()
-    assert found["outlying"] == pytest.approx((np.abs(standardized) > OUTLYING).mean())
-    assert found["largest"] == pytest.approx(np.abs(standardized).max())
-    assert found["jarque_bera"] == pytest.approx(stats.jarque_bera(standardized).statistic, rel=1e-6)
-    assert found["leverage"] == pytest.approx(influence.hat_matrix_diag.max() * 40 / 3)
-    assert found["cook"] == pytest.approx(influence.cooks_distance[0].max(), rel=1e-6)
-    assert found["agreement"] == pytest.approx(theirs.rsquared, rel=1e-8, abs=1e-10)
 
 
 def summary(**given: list[float]) -> dict[str, FloatArray]:

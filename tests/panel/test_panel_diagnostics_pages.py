@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from cases import first_cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from in_process import do_job
+from in_process import InProcess, do_job
 from panel_shops import OLS, built, shops
 from pdf_reader import PdfFile
 
@@ -19,12 +22,26 @@ from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray
 from shortloop.panel.diagnostics.page import DRAWN, Head, axis_of, page_of
 from shortloop.panel.diagnostics.residuals import Rows
+from shortloop.plan.pipeline import Built, Call
 from shortloop.report.pdf import document
 from shortloop.stages.records import ROWS
 from shortloop.stages.stage import CollectingStage
 from shortloop.stages.task import open_stage
 
 HEAD = Head("firm = F07", "plain: y ~ x (ols)", "chosen by name", "page 1 of 1")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def without_report() -> Iterator[None]:
+    """End runs at the pages: the report takes longer than they do."""
+    ask = InProcess.ask
+
+    def asked(run: InProcess, stage: str, partition: str | None, call: Call) -> Built:
+        return Built("", stage, None) if stage == "panel_report" else ask(run, stage, partition, call)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(InProcess, "ask", asked)
+        yield
 
 
 def drawn(folder: Path, asked: str, model: str = "ols", more: str = OLS) -> PdfFile:
@@ -34,39 +51,30 @@ def drawn(folder: Path, asked: str, model: str = "ols", more: str = OLS) -> PdfF
 
 
 def test_chosen_groups_come_first_and_the_worst_after_them(tmp_path: Path) -> None:
-    asked = 'groups = [["Zürich", 1], ["Łódź", 2], ["Zürich", 1]], worst = 3'
+    asked = 'groups = [["東京", 1], ["Zürich", 1], ["Łódź", 2], ["Zürich", 1]], worst = 3'
     file = drawn(tmp_path, asked)
     titles = [title for title, _ in file.bookmarks]
-    assert titles[:2] == ["town = Zürich, shop = 1", "town = Łódź, shop = 2"]
+    assert titles[:3] == ["town = 東京, shop = 1", "town = Zürich, shop = 1", "town = Łódź, shop = 2"]
     assert len(titles) == len(set(titles)) == len(file.pages)
-    assert len(titles) in (4, 5)  # the worst of all is named
-    texts = file.texts(1)
-    assert texts[:2] == ["town = Łódź, shop = 2", "page 2 of 4"]
-    assert texts[2] == "plain: y ~ x + C(k) (ols) · chosen by name"
-    assert texts[3].startswith("29 rows, 3 coefficients · 3.45 % of standardised residuals beyond 3 · ")
-    assert {"Normal QQ plot", "leverage", "observed", "fitted value", "residual", "1", "2"} <= {*texts}
-    assert "worst 2 of 12 by outliers: " in file.texts(2)[2]
+    assert len(titles) in (5, 6)  # the worst of all is named
     assert "□" not in "".join(titles)
-
-
-def test_what_was_not_fitted_says_why(tmp_path: Path) -> None:
-    file = drawn(tmp_path, 'groups = [["東京", 1], ["Zürich", 1]], worst = 0')
-    assert [title for title, _ in file.bookmarks] == ["town = 東京, shop = 1", "town = Zürich, shop = 1"]
     texts = file.texts(0)
     assert "Not fitted: singular." in texts
     assert "a regressor is a sum of others" in " ".join(texts)
     assert "Normal QQ plot" not in texts
-    without_text = file.texts(1)  # its groups lacks one of the texts of k
-    assert "30 rows, 2 coefficients" in without_text[3]
+    assert "30 rows, 2 coefficients" in file.texts(1)[3]  # this group lacks one of the texts of k
+    texts = file.texts(2)
+    assert texts[:2] == ["town = Łódź, shop = 2", f"page 3 of {len(titles)}"]
+    assert texts[2] == "plain: y ~ x + C(k) (ols) · chosen by name"
+    assert texts[3].startswith("29 rows, 3 coefficients · 3.45 % of standardised residuals beyond 3 · ")
+    assert {"Normal QQ plot", "leverage", "observed", "fitted value", "residual", "1", "2"} <= {*texts}
+    assert "worst 2 of 12 by outliers: " in file.texts(3)[2]
 
 
 SLOW = pytest.mark.slow
 
 
-@pytest.mark.parametrize(
-    "by",
-    ["outliers", "leverage", *(pytest.param(by, marks=SLOW) for by in ("normality", "influence", "fit"))],
-)
+@first_cases(1, "by", ["outliers", "leverage", "normality", "influence", "fit"])
 def test_only_fitted_groups_are_worst(tmp_path: Path, by: str) -> None:
     file = drawn(tmp_path, f'worst = 50, worst_by = "{by}"')
     titles = [title for title, _ in file.bookmarks]
@@ -103,21 +111,21 @@ def test_where_no_group_was_fitted_a_page_says_so(tmp_path: Path) -> None:
     assert "No group was fitted." in file.texts(0)
 
 
-@pytest.mark.parametrize("asked", ['["Łódź", 9]', '"Łódź"', '["Lodz", 2]'])
-def test_a_group_that_is_not_there_is_named(tmp_path: Path, asked: str) -> None:
-    with pytest.raises(
-        InputError, match=r"no such group(.|\n)*diagnostics\.groups(.|\n)*town, shop, e\.g\. Łódź"
-    ):
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ('["Łódź", 9]', r"no such group(.|\n)*diagnostics\.groups(.|\n)*town, shop, e\.g\. Łódź"),
+        ('"Łódź"', r"no such group(.|\n)*diagnostics\.groups(.|\n)*town, shop, e\.g\. Łódź"),
+        (
+            '["Łódź", 1], ["Zurich", 1], ["東京", 7], ["Zurich", 1]',
+            r'no such groups(.|\n)*\["Zurich", "1"\], \["東京", "7"\](.|\n)*e\.g\. Zürich 1',
+        ),
+    ],
+)
+def test_groups_that_are_not_there_are_named(tmp_path: Path, asked: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
         drawn(tmp_path, f"groups = [{asked}]")
     assert not [*tmp_path.rglob("params.npy")]  # nothing was fitted before
-
-
-def test_all_groups_that_are_not_there_are_named(tmp_path: Path) -> None:
-    asked = 'groups = [["Łódź", 1], ["Zurich", 1], ["東京", 7], ["Zurich", 1]]'
-    with pytest.raises(
-        InputError, match=r'no such groups(.|\n)*\["Zurich", "1"\], \["東京", "7"\](.|\n)*e\.g\. Zürich 1'
-    ):
-        drawn(tmp_path, asked)
 
 
 OTHERS = ["town = 東京, shop = 0", "town = 東京, shop = 1"]
@@ -139,23 +147,43 @@ def with_other_rows() -> pd.DataFrame:
     return pd.concat([frame[frame["shop"] > 0], more, frame[frame["shop"] == 0]])
 
 
+ROWS_OF: dict[str, Callable[[], pd.DataFrame]] = {
+    "as before": shops,
+    "Zürich 2": partial(changed, town="Zürich", shop=2),
+    "東京 1": partial(changed, town="東京", shop=1),
+    "東京 3": partial(changed, town="東京", shop=3),
+    "others": with_other_rows,
+}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], tuple[InProcess, Built]]:
+    """Runs of some rows, each once for all tests."""
+
+    @cache
+    def run(asked: str, rows: str) -> tuple[InProcess, Built]:
+        return built(tmp_path_factory.mktemp("run"), asked, frame=ROWS_OF[rows]())
+
+    return run
+
+
 @pytest.mark.parametrize(
-    ("asked", "frame", "again"),
+    ("asked", "rows", "again"),
     [
-        pytest.param(f"{GROUPS}worst = 0", shops(), [], marks=SLOW),
-        (f"{GROUPS}worst = 0", changed(town="Zürich", shop=2), ["town = Zürich, shop = 2"]),
-        pytest.param(f"{GROUPS}worst = 0", changed(town="東京", shop=3), [], marks=SLOW),
-        (f"{GROUPS}worst = 0", with_other_rows(), []),
+        pytest.param(f"{GROUPS}worst = 0", "as before", [], marks=SLOW),
+        (f"{GROUPS}worst = 0", "Zürich 2", ["town = Zürich, shop = 2"]),
+        pytest.param(f"{GROUPS}worst = 0", "東京 3", [], marks=SLOW),
+        (f"{GROUPS}worst = 0", "others", []),
         # with other numbers of pages
-        pytest.param('groups = [["東京", 0], ["東京", 1]], worst = 0', shops(), OTHERS, marks=SLOW),
-        pytest.param(f"{GROUPS}worst = 3", shops(), None, marks=SLOW),
+        pytest.param('groups = [["東京", 0], ["東京", 1]], worst = 0', "as before", OTHERS, marks=SLOW),
+        pytest.param(f"{GROUPS}worst = 3", "as before", None, marks=SLOW),
     ],
 )
 def test_pages_of_groups_that_are_as_they_were_are_taken_over(
-    tmp_path: Path, asked: str, frame: pd.DataFrame, again: list[str] | None
+    tmp_path: Path, runs: Any, asked: str, rows: str, again: list[str] | None
 ) -> None:
-    _, before = built(tmp_path / "before", f"{GROUPS}worst = 0")
-    run, fresh = built(tmp_path / "now", asked, frame=frame)
+    _, before = runs(f"{GROUPS}worst = 0", "as before")
+    run, fresh = runs(asked, rows)
     found = do_job(run.tasks[fresh.job], tmp_path / "taken", earlier=[before.path])
     taken = 0 if again is None else len(found.facts["units"]) - len(again)
     assert sum(found.record.get("taken", {}).values()) == taken
@@ -164,14 +192,14 @@ def test_pages_of_groups_that_are_as_they_were_are_taken_over(
     assert found.facts == fresh.result().facts
 
 
-@pytest.mark.parametrize("asked", [GROUPS, pytest.param("", marks=SLOW)])
-def test_what_is_on_a_page_decides_whether_it_is_taken_over(tmp_path: Path, asked: str) -> None:
+@first_cases(1, "asked", [f"{GROUPS}worst = 0", f"{GROUPS}worst = 5", "worst = 5"])
+def test_what_is_on_a_page_decides_whether_it_is_taken_over(runs: Any, asked: str) -> None:
     """Pages of the same key are the same."""
     seen: dict[bytes, bytes] = {}
     pages = 0
-    frames = [shops(), changed(town="Zürich", shop=2), changed(town="東京", shop=1), with_other_rows()]
-    for number, frame in enumerate(frames):
-        run, job = built(tmp_path / str(number), f"{asked}worst = 5", frame=frame)
+    frames = ("as before", "Zürich 2", "東京 1", "others")
+    for rows in frames:
+        run, job = runs(asked, rows)
         stage = open_stage(run.tasks[job.job])
         assert isinstance(stage, CollectingStage)
         for unit in range(int(stage.units())):  # type: ignore[arg-type]
@@ -199,17 +227,20 @@ odd = st.one_of(
 )
 
 
-@given(st.lists(st.tuples(odd, odd), min_size=1, max_size=30))
-@settings(deadline=None, max_examples=60)
-def test_any_numbers_make_a_page(pairs: list[tuple[float, float]]) -> None:
-    values, more = np.array(pairs).T
-    with np.errstate(all="ignore"):
-        rows = rows_with(
-            observed=values, fitted=more, predictor=more, residuals=values, standardized=more, normal=values
-        )
-        content = PdfFile(document([page_of(HEAD, rows)], "x")).pages[0]
-    for number in re.findall(r"[-\d.a-z]*(?:nan|inf|e[-+])[-\d.a-z]*", re.sub(r"<\w*>", "", content)):
-        raise AssertionError(number)
+@first_cases(1, "examples", [20, 60])
+def test_any_numbers_make_a_page(examples: int) -> None:
+    @given(st.lists(st.tuples(odd, odd), min_size=1, max_size=30))
+    @settings(deadline=None, max_examples=examples)
+    def check(pairs: list[tuple[float, float]]) -> None:
+        values, more = np.array(pairs).T
+        given = {"observed": values, "fitted": more, "predictor": more, "residuals": values}
+        with np.errstate(all="ignore"):
+            rows = rows_with(**given, standardized=more, normal=values)
+            content = PdfFile(document([page_of(HEAD, rows)], "x")).pages[0]
+        for number in re.findall(r"[-\d.a-z]*(?:nan|inf|e[-+])[-\d.a-z]*", re.sub(r"<\w*>", "", content)):
+            raise AssertionError(number)
+
+    check()
 
 
 def test_of_many_rows_the_furthest_are_drawn(tmp_path: Path) -> None:

@@ -113,7 +113,4 @@ def test_a_class_with_p_values_of_its_own_is_asked_for_them() -> None:
     found = found_of(own, 0.95)
     assert "pvalues" not in found
     assert found.keys() == {"lower", "upper", "f_pvalue"}
-
-
-def test_what_is_no_result_of_statsmodels_has_none() -> None:
     assert found_of(object(), 0.95) == {}

@@ -238,26 +238,6 @@ def found_residual(x: FloatArray, y: FloatArray) -> float:
     return float(np.linalg.norm(y - centred @ np.linalg.lstsq(centred, y)[0]))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_grunfeld_by_firm(kind: Covariance) -> None:
-    data = sm.datasets.grunfeld.load_pandas().data.sort_values("firm", kind="stable")
-    x = sm.add_constant(data[["value", "capital"]]).to_numpy(float)
-    y = data["invest"].to_numpy(float)
-    starts = np.flatnonzero(
-        np.concatenate([[True], np.diff(data["firm"].astype("category").cat.codes) != 0, [True]])
-    )
-    years = np.concatenate([np.arange(last - first) // 2 for first, last in pairwise(starts)])
-    found = fit_groups("ols", np.ascontiguousarray(x.T), y, starts, covariance=kind, clusters=years)
-    left = found.reasons != Reason.VOUCHED
-    assert not left.any() or (kind in ("HC2", "HC3") and set(found.reasons[left]) == {Reason.LEVERAGE})
-    assert left.sum() <= 3
-    for g, (first, last) in enumerate(pairwise(starts)):
-        if left[g]:
-            continue
-        part = slice(first, last)
-        same(found, by_statsmodels(x[part], y[part], covariance=kind, clusters=years[part]), g)
-
-
 def test_ccard_with_weights() -> None:
     data = sm.datasets.ccard.load_pandas().data
     data = data[data["AVGEXP"] > 0]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cases import first_cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from panel_fits import fit_groups, outcome_of_any_size, regressors_of_all_kinds
@@ -77,13 +78,17 @@ def problems(draw: st.DrawFn) -> tuple[FloatArray, FloatArray, float]:
     return x, y, draw(st.sampled_from([0.5, 0.5, 0.25, 0.8, 0.05, 0.99]))
 
 
-@given(problems())
-@settings(max_examples=80, deadline=None)
-def test_it_is_the_optimum(problem: tuple[FloatArray, FloatArray, float]) -> None:
-    judge(*problem)
+@first_cases(1, "examples", [40, 160])
+def test_it_is_the_optimum(examples: int) -> None:
+    @given(problems())
+    @settings(max_examples=examples, deadline=None)
+    def check(problem: tuple[FloatArray, FloatArray, float]) -> None:
+        judge(*problem)
+
+    check()
 
 
-@pytest.mark.parametrize("seed", range(40))
+@first_cases(20, "seed", range(40))
 def test_ties_do_not_lead_round_in_circles(seed: int) -> None:
     """Whole numbers on both sides: many fits are as good, through many rows each."""
     rng = np.random.default_rng(seed)
@@ -159,7 +164,7 @@ def test_statsmodels_may_stop_far_from_the_optimum() -> None:
     assert losses[1] > 1.1 * losses[0]
 
 
-def test_few_rows_have_no_standard_errors_so_far_out() -> None:
+def test_few_rows_without_standard_errors_and_fits_that_do_not_converge() -> None:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"g": np.repeat([0, 1], [8, 200]), "x": rng.standard_normal(208)})
     frame["y"] = frame["x"] + rng.standard_normal(208)
@@ -169,9 +174,6 @@ def test_few_rows_have_no_standard_errors_so_far_out() -> None:
     assert "too few rows for standard errors" in found.said[0]
     assert np.isfinite(found.arrays["params"]).all()
     assert np.isnan(found.arrays["bse"]).all(axis=1).tolist() == [True, False]
-
-
-def test_what_does_not_converge_is_told() -> None:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"g": 0, "x": 1e7 + rng.standard_normal(50)})
     frame["y"] = frame["x"] + 1e4 * rng.standard_t(3, 50)

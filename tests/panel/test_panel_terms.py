@@ -31,7 +31,7 @@ def test_it_is_the_order_that_all_texts_together_would_have(
         )
 
 
-def test_texts_that_never_meet_are_sorted_within_their_term() -> None:
+def test_texts_that_never_meet_and_orders_that_contradict_each_other() -> None:
     parts = [
         (("Intercept", "z[T.b c]"), (0, 1)),
         (("Intercept", "z[T.b]", "a[T.y]"), (0, 1, 2)),
@@ -40,8 +40,5 @@ def test_texts_that_never_meet_are_sorted_within_their_term() -> None:
     names, terms = merge_terms(parts)
     assert names == ("Intercept", "z[T.b]", "z[T.b c]", "a[T.x]", "a[T.y]")
     assert terms == (0, 1, 1, 2, 2)
-
-
-def test_orders_that_contradict_each_other_lose_no_name() -> None:
     names, _ = merge_terms([(("a", "b"), (0, 0)), (("b", "a"), (0, 0))])
     assert sorted(names) == ["a", "b"]

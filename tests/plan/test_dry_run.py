@@ -63,7 +63,7 @@ def write_script(package: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cal
         del sys.modules[name]
 
 
-def test_a_pipeline_is_planned(write_script: Callable[[str], str]) -> None:
+def test_pipelines_are_planned(write_script: Callable[[str], str]) -> None:
     planned = dry_run(write_script(SCRIPT))
     (plan,) = planned.plans
     assert [(job.stage, job.partition, job.plan, job.reason) for job in plan.jobs] == [
@@ -74,10 +74,9 @@ def test_a_pipeline_is_planned(write_script: Callable[[str], str]) -> None:
 
 
 def test_several_pipelines_are_planned(write_script: Callable[[str], str]) -> None:
-    twice = SCRIPT.replace(
-        "return run_pipeline", "run_pipeline(urd, pipeline, name='one')\n    return run_pipeline"
-    )
-    assert [plan.name for plan in dry_run(write_script(twice)).plans] == ["one", "chain"]
+    twice = "run_pipeline(urd, pipeline, name='one')\n    return run_pipeline"
+    script = write_script(SCRIPT.replace("return run_pipeline", twice))
+    assert [plan.name for plan in dry_run(script).plans] == ["one", "chain"]
 
 
 @pytest.mark.parametrize(
@@ -86,33 +85,23 @@ def test_several_pipelines_are_planned(write_script: Callable[[str], str]) -> No
         (
             "return run_pipeline(",
             "urd.begin('list')\n    return run_pipeline(",
-            ("urd.begin", "cannot be planned"),
+            r"cannot be planned(.|\n)*urd\.begin",
         ),
-        ('return run_pipeline(urd, pipeline, finish, name="chain")', "return 0", ("runs no pipeline",)),
+        ('return run_pipeline(urd, pipeline, finish, name="chain")', "return 0", "runs no pipeline"),
+        ('"second"', '"third"', "no such method"),
+        ("return run_pipeline", "return 3 or run_pipeline", ""),
     ],
 )
-def test_a_script_that_does_more_cannot_be_planned(
-    write_script: Callable[[str], str], old: str, new: str, words: tuple[str, ...]
+def test_a_script_that_cannot_be_planned(
+    write_script: Callable[[str], str], old: str, new: str, words: str
 ) -> None:
     script = write_script(SCRIPT.replace(old, new))
-    with pytest.raises(InputError) as caught:
-        dry_run(script)
-    for word in words:
-        assert word in caught.value.message
-
-
-def test_a_missing_script_is_named(write_script: Callable[[str], str]) -> None:
-    with pytest.raises(InputError, match="no such build script"):
-        dry_run("nothing_of_the_kind")
-
-
-def test_a_script_that_fails_fails(write_script: Callable[[str], str]) -> None:
-    script = write_script(SCRIPT.replace("return run_pipeline", "return 3 or run_pipeline"))
+    if words:
+        with pytest.raises(InputError, match=words):
+            dry_run(script)
+        with pytest.raises(InputError, match="no such build script"):
+            dry_run("nothing_of_the_kind")
+        return
     with pytest.raises(SystemExit) as caught:
         dry_run(script)
     assert caught.value.code == 3
-
-
-def test_mistakes_of_a_pipeline_are_the_users(write_script: Callable[[str], str]) -> None:
-    with pytest.raises(InputError, match="no such method"):
-        dry_run(write_script(SCRIPT.replace('"second"', '"third"')))

@@ -136,7 +136,7 @@ HARMLESS = (REUSE, "declared harmless: a new name")
 ALL_REUSED = [HARMLESS, (REUSE, ""), HARMLESS, (REUSE, "")]
 
 
-def test_its_jobs_are_current_and_say_why(chain: Chain) -> None:
+def test_its_jobs_are_current_and_say_why_and_later_changes_are_compared_with_them(chain: Chain) -> None:
     assert [plan for plan, _ in chain.plan()].count(BUILD) == 2
     done = chain.declare(why=" a new\n name ")
     assert [job for job, _ in done.jobs] == [chain.job("first", "A"), chain.job("first", "B")]
@@ -149,10 +149,10 @@ def test_its_jobs_are_current_and_say_why(chain: Chain) -> None:
     assert list(kept.code) == ["shortloop.first"]
     assert kept.versions == {}
     assert kept.applied(manifest.parts).key() != manifest.key
-
-
-def test_later_changes_are_compared_with_what_was_declared(chain: Chain) -> None:
-    chain.declare()
+    with Store() as store:  # upkeep sees its jobs as any others
+        entries = inventory(store)
+        assert {each.state for each in entries} == {"current"}
+        assert check_all(entries) == []
     write(chain.folder, "methods/a_first.py", METHOD.format(name="first", grows="") + "    print(1)\n")
     built = chain.run()
     assert list(built) == ["first A", "first B"]
@@ -166,7 +166,12 @@ def test_later_changes_are_compared_with_what_was_declared(chain: Chain) -> None
 
 
 def test_it_is_declared_again_after_each_change(chain: Chain) -> None:
+    chain.edit(1)
+    assert chain.run(name="other") == {}
+    chain.edit(2)
     chain.declare()
+    assert chain.run(name="other") == {}  # it holds in every pipeline that has the job
+    assert chain.job("first", "A", "other") == chain.job("first", "A")
     chain.edit(3)
     chain.declare(why="another one")
     assert chain.run() == {}
@@ -176,31 +181,18 @@ def test_it_is_declared_again_after_each_change(chain: Chain) -> None:
     assert chain.plan() == [(REUSE, "")] * 4
 
 
-def test_it_holds_in_every_pipeline_that_has_the_job(chain: Chain) -> None:
-    chain.edit(1)
-    assert chain.run(name="other") == {}
-    chain.edit(2)
-    chain.declare()
-    assert chain.run(name="other") == {}
-    assert chain.job("first", "A", "other") == chain.job("first", "A")
-
-
-def test_a_damaged_job_is_not_declared(chain: Chain) -> None:
-    job = chain.job("first", "A")
+def test_a_damaged_job_is_not_declared_and_a_deleted_one_is_built(chain: Chain) -> None:
+    job, other = chain.job("first", "A"), chain.job("first", "B")
     (chain.folder_of(job) / "record.json").write_text("{}", encoding="utf-8")
     done = chain.declare()
-    assert [each for each, _ in done.jobs] == [chain.job("first", "B")]
+    assert [each for each, _ in done.jobs] == [other]
     assert done.left == [f"first A: {job} was damaged: record.json is cut short: 2 of 150 bytes"]
-    assert list(chain.run()) == ["first A"]
-
-
-def test_other_options_are_refused_and_nothing_is_declared(chain: Chain) -> None:
-    chain.module.options["first"] = {"count": 3}
-    with pytest.raises(InputError, match="first A: option count: none → 3; first B") as caught:
-        chain.declare()
-    assert "not only code and versions" in caught.value.problem
-    chain.module.options["first"] = {}
-    assert [plan for plan, _ in chain.plan()].count(BUILD) == 2
+    (chain.folder_of(other) / "post.json").rename(chain.folder_of(other) / "post.deleted.json")
+    with Store() as store:
+        store.index.forget(other)
+    built = chain.run()
+    assert list(built) == ["first A", "first B"]
+    assert built["first B"] == f"{other} was deleted"
 
 
 def test_other_inputs_are_refused(chain: Chain) -> None:
@@ -241,52 +233,33 @@ def test_what_cannot_be_declared(chain: Chain) -> None:
         chain.declare("third")
     with pytest.raises(InputError, match="needs a reason"):
         chain.declare(why=" ")
+    chain.module.options["first"] = {"count": 3}
+    with pytest.raises(InputError, match="first A: option count: none → 3; first B") as caught:
+        chain.declare()
+    assert "not only code and versions" in caught.value.problem
+    chain.module.options["first"] = {}
+    assert [plan for plan, _ in chain.plan()].count(BUILD) == 2  # nothing is declared
     chain.edit(1)
     with pytest.raises(InputError, match="2 are there"):
         chain.declare()
 
 
-def test_built_once_more_and_the_same(chain: Chain, capsys: pytest.CaptureFixture[str]) -> None:
+def test_built_once_more_and_the_same_or_different(chain: Chain, capsys: pytest.CaptureFixture[str]) -> None:
     chain.declare()
-    old = chain.job("first", "A")
+    old, other = chain.job("first", "A"), chain.job("first", "B")
     assert list(chain.run(old)) == ["first A"]
     assert f"came out the same as {old}" in capsys.readouterr().out
     assert chain.plan() == [(REUSE, ""), *ALL_REUSED[1:]]
-
-
-def test_built_once_more_and_different_it_is_withdrawn(
-    chain: Chain, capsys: pytest.CaptureFixture[str]
-) -> None:
-    chain.declare()
-    old = chain.job("first", "A")
     chain.runs.exax.while_running = lambda: _leave_more(chain)
-    assert list(chain.run(old)) == ["first A", "second A"]
+    assert list(chain.run(other)) == ["first B", "second B"]
     said = capsys.readouterr().out
-    assert f"came out different from {old}: array more" in said
+    assert f"came out different from {other}: array more" in said
     assert "that declaration is withdrawn" in said
     chain.runs.exax.while_running = lambda: None
-    shutil.rmtree(chain.folder_of(chain.job("first", "A")))
-    assert "first A" in chain.run()  # and the old one is not taken for it
+    shutil.rmtree(chain.folder_of(chain.job("first", "B")))
+    assert "first B" in chain.run()  # and the old one is not taken for it
     chain.edit(1)
-    assert chain.plan()[0] == (REUSE, "")
-
-
-def test_upkeep_sees_a_job_as_any_other(chain: Chain) -> None:
-    chain.declare()
-    chain.run()
-    with Store() as store:
-        entries = inventory(store)
-        assert {each.state for each in entries} == {"current"}
-        assert check_all(entries) == []
-
-
-def test_a_declared_job_that_was_deleted(chain: Chain) -> None:
-    chain.declare()
-    job = chain.job("first", "A")
-    (chain.folder_of(job) / "post.json").rename(chain.folder_of(job) / "post.deleted.json")
-    with Store() as store:
-        store.index.forget(job)
-    assert chain.run() == {"first A": f"{job} was deleted"}
+    assert chain.plan()[2] == (REUSE, "")
 
 
 def test_jobs_grow_from_it(chain: Chain) -> None:

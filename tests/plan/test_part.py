@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
+from cases import first_cases
 from jobs_exax import Exax
 from jobs_project import empty_project, own_package, write
 from jobs_runs import Told
@@ -103,35 +104,29 @@ def test_up_to_a_stage(graph: Graph, asked: dict[str, str], chosen: list[int]) -
     assert graph.run(part) == []
 
 
-def test_any_part_of_any_graph(package: Path) -> None:
+@first_cases(1, "seed", range(4))
+def test_any_part_of_any_graph(package: Path, seed: int) -> None:
     """What is built is what is asked for and was not there; what is left out keeps its job, in any order."""
-    rng = random.Random(0)
-    for attempt in range(3):
-        nodes: list[tuple[str, str | None, list[int]]] = [
-            (f"s{attempt}x{n % 4}", f"p{n // 4}", rng.sample(range(n), min(n, rng.randrange(3))))
-            for n in range(10)
+    rng = random.Random(seed)
+    nodes: list[tuple[str, str | None, list[int]]] = [
+        (f"s{n % 4}", f"p{n // 4}", rng.sample(range(n), min(n, rng.randrange(3)))) for n in range(10)
+    ]
+    graph = Graph(package, nodes)
+    there: set[int] = set()
+    for _ in range(4):
+        stage, partition, _ = rng.choice(nodes)
+        wanted = {n for n, node in enumerate(nodes) if node[:2] == (stage, partition)}
+        for number in reversed(range(10)):
+            if number in wanted:
+                wanted |= set(nodes[number][2])
+        before = graph.in_places()
+        built = graph.run(graph.choose(until=stage, partition=str(partition)))
+        assert set(built) == wanted - there
+        there |= wanted
+        others = [
+            {n: job for n, job in each.items() if n not in wanted} for each in (before, graph.in_places())
         ]
-        graph = Graph(package, nodes)
-        graph.exax.numbers = 100 * (attempt + 1)
-        there: set[int] = set()
-        for _ in range(4):
-            stage, partition, _ = rng.choice(nodes)
-            of_stage = {n for n, node in enumerate(nodes) if node[0] == stage}
-            meant = {n for n in of_stage if nodes[n][1] == partition}
-            wanted = set(meant)
-            for number in sorted(range(10), reverse=True):
-                if number in wanted:
-                    wanted |= set(nodes[number][2])
-            before = graph.in_places()
-            built = graph.run(graph.choose(until=stage, partition=str(partition)))
-            assert set(built) == wanted - there
-            there |= wanted
-            after = graph.in_places()
-            assert {n: job for n, job in after.items() if n not in wanted} == {
-                n: job for n, job in before.items() if n not in wanted
-            }
-        with Store() as store:
-            store.index.finish_pipeline("graph", ())
+        assert others[0] == others[1]
 
 
 def test_one_stage_alone(graph: Graph) -> None:
@@ -144,20 +139,19 @@ def test_one_stage_alone(graph: Graph) -> None:
     assert graph.run(graph.choose(only="check")) == [4]
 
 
-def test_what_is_above_must_be_as_it_is_now(graph: Graph) -> None:
-    graph.run(graph.choose())
-    graph.seen[0] = 1
-    with pytest.raises(InputError, match=r"missing: read A, fit A\n"):
-        graph.choose(only="all")
-    assert graph.run(graph.choose(only="fit", partition="B")) == []
-
-
-def test_a_run_that_finds_something_missing_says_so(graph: Graph) -> None:
+def test_a_run_that_finds_something_missing_or_other_jobs_says_so(graph: Graph) -> None:
     """As when a file was changed between the plan and the run, which alone reads it."""
     graph.run(graph.choose())
     part = graph.choose(only="fit")
     graph.seen[1] = 1
     with pytest.raises(InputError, match=r"missing: read B\n"):
+        graph.run(part)
+    with pytest.raises(InputError, match=r"missing: read B, fit B\n"):
+        graph.choose(only="all")
+    assert graph.run(graph.choose(only="fit", partition="A")) == []
+    part = graph.choose(until="fit")
+    graph.nodes = DIAMOND[1:]
+    with pytest.raises(InputError, match="other jobs than when it was planned"):
         graph.run(part)
 
 
@@ -171,43 +165,24 @@ def test_nothing_is_made_from_a_job_that_rejected_its_input(graph: Graph) -> Non
     assert graph.run(graph.choose(only="fit", partition="A")) == [2]
 
 
-def test_a_pipeline_that_asks_for_others_than_planned(graph: Graph) -> None:
-    part = graph.choose(until="fit")
-    graph.nodes = DIAMOND[1:]
-    with pytest.raises(InputError, match="other jobs than when it was planned"):
-        graph.run(part)
-
-
-def test_once_more_of_a_stage_and_of_a_job(graph: Graph) -> None:
+def test_once_more_of_a_stage_of_a_job_and_within_a_part(graph: Graph) -> None:
     graph.run(graph.choose())
     job = graph.in_places()[2]
     part = graph.choose(force=("read", job))
     assert [(each.plan, each.reason) for each in part.plan] == [
-        (BUILD, ASKED),
-        (BUILD, ASKED),
-        (BUILD, ASKED),
-        (PERHAPS, "if read comes out different"),
-        (PERHAPS, "if read comes out different"),
+        *[(BUILD, ASKED)] * 3,
+        *[(PERHAPS, "if read comes out different")] * 2,
         (PERHAPS, "if fit comes out different"),
     ]
     assert graph.run(part) == [0, 1, 2]
     assert graph.in_places()[2] != job
     assert graph.run(graph.choose()) == []
-
-
-def test_once_more_within_a_part(graph: Graph) -> None:
-    graph.run(graph.choose())
     part = graph.choose(only="fit", partition="A", force=("fit",))
     assert [(each.stage, each.partition, each.plan) for each in part.plan] == [("fit", "A", BUILD)]
     assert graph.run(part) == [2]
     with pytest.raises(InputError, match="not part of this run"):
         graph.choose(only="fit", partition="A", force=(graph.in_places()[3],))
-
-
-def test_a_job_that_is_built_anyway_may_be_named(graph: Graph) -> None:
-    """By the id that it has in the last run."""
-    graph.run(graph.choose())
-    graph.seen[4] = 1
+    graph.seen[4] = 1  # a job that is built anyway may be named by the id that it has in the last run
     part = graph.choose(force=(graph.in_places()[4],))
     assert [job.plan for job in part.plan] == [REUSE] * 4 + [BUILD, REUSE]
     assert part.plan[4].reason == "option seen: 0 → 1"

@@ -84,10 +84,7 @@ def test_a_job_of_a_file_that_is_not_read_is_perhaps_built(file: Path) -> None:
         store.index.put_in_places({Place("p", "first", "A", ""): "main-0"})
     assert planned(contents) == (REUSE, "")
     for pipeline in ("p", "another"):
-        assert planned([""], pipeline) == (
-            PERHAPS,
-            "if the content of its unread files changed",
-        )
+        assert planned([""], pipeline) == (PERHAPS, "if the content of its unread files changed")
     file.write_text("two!", encoding="utf-8")
     (changed,) = register([file])
     assert planned([changed]) == (BUILD, "file a.npz was changed")

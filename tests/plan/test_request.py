@@ -93,29 +93,17 @@ def test_the_stage_says_which_argument_is_what(methods: Path) -> None:
     assert wanted.jobs == JOBS
     assert (wanted.stage, wanted.partition, wanted.grows, wanted.modules) == ("fit", "A", "count", ())
     assert wanted.ids() == {"panel": "main-1", "others": ["main-2", "main-1"]}
-
-
-def test_its_key_is_made_of_the_content_of_its_jobs(methods: Path) -> None:
-    parts = asked(spec=SPEC, **JOBS).parts()
+    without = asked(spec=SPEC, **JOBS)
+    parts = without.parts()  # its key is made of the content of its jobs
     assert parts.inputs == {"panel": "c1", "others": ["c2", "c1"]}
     assert parts.method == "methods.fit"
     assert parts.options == {"spec": SPEC, "kind": "ols", "count": 10, "file": None}
     assert asked(spec=SPEC, count=10, kind="ols", **JOBS).parts().key() == parts.key()
-
-
-def test_a_job_that_need_not_be_given(methods: Path) -> None:
-    without = asked(spec=SPEC, **JOBS)
     assert asked(spec=SPEC, extra=None, **JOBS) == without
     assert asked(spec=SPEC, extra=OTHER, **JOBS).ids()["extra"] == "main-2"
-
-
-def test_lists_of_jobs_may_be_empty_or_tuples(methods: Path) -> None:
     assert asked(spec=SPEC, panel=PANEL, others=()).ids() == {"panel": "main-1", "others": []}
-
-
-def test_a_list_with_a_default_need_not_be_given(methods: Path) -> None:
-    """So that a stage can be given more, and build scripts of before still ask for it."""
-    assert "later" not in asked(spec=SPEC, **JOBS).ids()
+    # A list with a default need not be given, so that build scripts of before still ask for the stage.
+    assert "later" not in without.ids()
     assert asked(spec=SPEC, later=[OTHER], **JOBS).ids()["later"] == ["main-2"]
 
 
@@ -145,6 +133,8 @@ def test_what_is_no_job_is_refused(methods: Path, wrong: object) -> None:
         asked(spec=SPEC, panel=wrong, others=[])
     assert caught.value.field == "panel"
     assert caught.value.expected == "what `run.build` gave, one job"
+    with pytest.raises(InputError, match="an option of fit is not plain data"):
+        asked(spec=SPEC, kind=PANEL, **JOBS)  # nor is a job an option
 
 
 @pytest.mark.parametrize("wrong", ["main-1", [PANEL, "main-1"], PANEL, {"a": PANEL}, [[PANEL]]])
@@ -156,11 +146,6 @@ def test_what_is_no_list_of_jobs_is_refused(methods: Path, wrong: object) -> Non
             asked(stage, **given)
         assert caught.value.field == list(given)[-1]
         assert str(caught.value.expected).startswith("a list")
-
-
-def test_a_job_is_no_option(methods: Path) -> None:
-    with pytest.raises(InputError, match="an option of fit is not plain data"):
-        asked(spec=SPEC, kind=PANEL, **JOBS)
 
 
 class Settings(BaseModel):
@@ -204,9 +189,6 @@ def test_a_partition_is_some_text(methods: Path, wrong: Any) -> None:
     with pytest.raises(InputError, match="a partition's name must be a string") as caught:
         asked(partition=wrong, spec=SPEC, **JOBS)
     assert caught.value.found == repr(wrong)
-
-
-def test_a_partition_is_text(methods: Path) -> None:
     with pytest.raises(InputError, match=r"option partition\n(.|\n)*numpy.str_"):
         asked(partition=np.str_("A"), spec=SPEC, **JOBS)
 
@@ -223,19 +205,12 @@ def test_siblings_have_places_of_their_own_in_any_order(methods: Path) -> None:
     assert asked(spec={"name": "a"}, count=99, **JOBS).place == first
     assert asked(spec={"name": "a"}, kind="gls", **JOBS).place != first
     assert asked(spec={}, **JOBS).place != asked(spec={"name": "None"}, **JOBS).place
-
-
-def test_jobs_that_nothing_tells_apart_are_numbered(methods: Path) -> None:
-    seen: dict[Place, int] = {}
+    seen: dict[Place, int] = {}  # jobs that nothing tells apart are numbered
     found = [asked(partition=who, spec=SPEC, seen=seen, **JOBS).place for who in ("A", "A", "B", "A")]
     assert len(set(found)) == 4
     seen.clear()
-    assert asked(partition="B", spec=SPEC, seen=seen, **JOBS).place == found[2]
-    assert [asked(partition="A", spec=SPEC, seen=seen, **JOBS).place for _ in range(3)] == [
-        found[0],
-        found[1],
-        found[3],
-    ]
+    again = [asked(partition=who, spec=SPEC, seen=seen, **JOBS).place for who in ("B", "A", "A", "A")]
+    assert again == [found[place] for place in (2, 0, 1, 3)]
 
 
 def test_no_name_makes_two_siblings_one(methods: Path) -> None:

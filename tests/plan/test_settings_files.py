@@ -42,15 +42,16 @@ def test_the_same_file_again(file: Path, project: Path, monkeypatch: pytest.Monk
     assert run(project / "surveys/../surveys/first.toml") is None
     (project / "link.toml").symlink_to("surveys/first.toml")
     assert run(project / "link.toml") is None
+    os.link(file, project / "hard.toml")
+    assert run(project / "hard.toml") is None
+    (project / "copy.toml").write_bytes(file.read_bytes())
+    with pytest.raises(InputError, match="another survey file"):
+        run(project / "copy.toml")  # whose changes would be made in one of them
+    outside = write(project.parent, "elsewhere/survey.toml", TEXT.replace(NAME, "outside"))
+    assert run(outside) is run(outside) is None
     project.rename(project.with_name("renamed"))
     monkeypatch.chdir(project.with_name("renamed"))
     assert run(Path.cwd() / "surveys/first.toml") is None
-
-
-def test_a_file_outside_of_the_project(project: Path) -> None:
-    file = write(project.parent, "elsewhere/survey.toml", TEXT)
-    assert run(file) is None
-    assert run(file) is None
 
 
 def test_another_file_of_the_same_name_is_refused(file: Path, project: Path) -> None:
@@ -80,15 +81,6 @@ def test_a_sweep_of_another_file_of_the_same_name_is_refused(
             SettingsFile(swept.name, second, "survey", Path("embedded.toml")).take_over(store.index, {})
 
 
-def test_a_copy_is_another_file(file: Path, project: Path) -> None:
-    """Whose changes would be made in one of them."""
-    os.link(file, project / "hard.toml")
-    assert run(project / "hard.toml") is None  # this one is the same
-    (project / "copy.toml").write_bytes(file.read_bytes())
-    with pytest.raises(InputError, match="another survey file"):
-        run(project / "copy.toml")
-
-
 def test_a_file_can_be_told_to_take_over(file: Path, project: Path) -> None:
     second = write(project, "second.toml", TEXT)
     said = run(second, take_over=True)
@@ -103,11 +95,8 @@ def test_a_file_that_was_moved(file: Path, project: Path) -> None:
     file.rename(moved)
     assert f"before; it is that of {moved} from now on" in str(run(moved))
     assert run(moved) is None
-
-
-def test_a_file_that_has_another_name_now(file: Path, project: Path) -> None:
-    file.write_text(TEXT.replace(f'name = "{NAME}"', 'name = "other"'), encoding="utf-8")
-    assert run(write(project, "second.toml", TEXT))
+    moved.write_text(TEXT.replace(f'name = "{NAME}"', 'name = "other"'), encoding="utf-8")
+    assert run(write(project, "second.toml", TEXT))  # the first has another name now
 
 
 @pytest.mark.parametrize("content", [b"name = ", b"\xff\xfe"])
@@ -124,15 +113,10 @@ def test_the_embedded_file_has_a_name_too(file: Path, tmp_path: Path) -> None:
     assert "the embedded survey" in caught.value.message
     assert run(embedded, embedded, take_over=True)
     assert run(embedded, embedded) is None
+    moved = write(tmp_path, "site-packages/default.toml", TEXT)  # the package is installed elsewhere
+    assert run(moved, moved) is None
     with pytest.raises(InputError, match="the embedded survey"):
         run(file, embedded)
-
-
-def test_the_embedded_file_lies_where_it_lies(project: Path, tmp_path: Path) -> None:
-    """The package may be installed elsewhere one day."""
-    for folder in ("package", "site-packages"):
-        embedded = write(tmp_path, f"{folder}/default.toml", TEXT)
-        assert run(embedded, embedded) is None
 
 
 def test_projects_on_one_workdir_have_names_of_their_own(

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import importlib
-import itertools
-import multiprocessing
-import pickle
 import sys
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-from types import ModuleType
+from collections.abc import Sequence
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, ClassVar, Optional
 
 import numpy as np
 import pytest
-from in_process import do_job, files_of
-from toy_stages import Growing, Numbers, Powers, task_of
+from in_process import do_job
+from toy_stages import Numbers, Powers, task_of
 
 from shortloop.base.errors import InputError, TransientError
 from shortloop.exax.declare import stage
@@ -65,25 +61,18 @@ FILES = {"c1": Path("one.npz"), "c2": Path("two.npz")}
 GIVEN: dict[str, Any] = {"name": "a", "count": 2, "file": "c1"}
 
 
-def test_options_and_jobs_are_told_apart_in_order() -> None:
+def test_options_jobs_and_datasets_are_told_apart_in_order() -> None:
     fields = fields_of(Plain)
-    assert list(fields.options.items()) == [
-        ("name", REQUIRED),
-        ("count", REQUIRED),
-        ("price", None),
-        ("shares", []),
-        ("table", {}),
-        ("file", REQUIRED),
-        ("files", {}),
-    ]
+    defaults: dict[str, Any] = {"price": None, "shares": [], "table": {}, "file": REQUIRED, "files": {}}
+    assert [*fields.options.items()] == [("name", REQUIRED), ("count", REQUIRED), *defaults.items()]
     assert fields.jobs == {"panel": "one", "groups": "many", "extra": "optional"}
-
-
-def test_fields_are_inherited_and_may_get_a_default() -> None:
-    fields = fields_of(Inherits)
-    assert list(fields.options) == [*fields_of(Plain).options, "more"]
-    assert (fields.options["count"], fields.options["more"]) == (5, False)
-    assert fields.jobs == fields_of(Plain).jobs | {"second": "one"}
+    inherited = fields_of(Inherits)
+    assert list(inherited.options) == [*fields.options, "more"]
+    assert (inherited.options["count"], inherited.options["more"]) == (5, False)
+    assert inherited.jobs == fields.jobs | {"second": "one"}
+    rows = fields_of(Rows)
+    assert rows.datasets == {"rows": "one", "many": "many", "more": "optional"}
+    assert (rows.jobs, list(rows.options)) == ({"job": "one"}, ["name"])
 
 
 @pytest.mark.parametrize("name", ["partition", "modules", "units", "grows", "before", "datasets", "_own"])
@@ -102,18 +91,30 @@ def test_a_path_is_no_file_of_a_job(given: str) -> None:
     assert caught.value.hint == "give what `run.file(path)` returns in the build script"
 
 
-@pytest.mark.parametrize("before", ["", "stage.", "shortloop.stages.stage."])
-def test_jobs_may_be_named_with_their_module(before: str) -> None:
-    written = {"one": f"{before}Job", "many": f"list[{before}Job]", "perhaps": f"{before}Job | None"}
-    fields = fields_of(type("Other", (Stage,), {"__annotations__": written}))
-    assert fields.jobs == {"one": "one", "many": "many", "perhaps": "optional"}
-    assert not fields.options
+@pytest.mark.parametrize(
+    ("annotation", "found"),
+    [
+        *[(f"{before}Job", "one") for before in ("", "stage.", "shortloop.stages.stage.")],
+        *[(f"list[{before}Job]", "many") for before in ("", "stage.", "shortloop.stages.stage.")],
+        *[(f"{before}Job | None", "optional") for before in ("", "stage.", "shortloop.stages.stage.")],
+        *[(each, "option") for each in ('Literal["Job"]', "Result | None", "JobSettings", "list[Jobs]")],
+        *[(Job, "one"), (list[Job], "many"), (Job | None, "optional"), (PurePath, "option")],  # evaluated
+        *[(each, "") for each in ("ClassVar[Job]", "ClassVar[list[Job] | None]", ClassVar[Job])],
+    ],
+)
+def test_an_annotation_says_what_a_field_is(annotation: Any, found: str) -> None:
+    fields = fields_of(type("Other", (Stage,), {"__annotations__": {"x": annotation}}))
+    assert list(fields.options) == (["x"] if found == "option" else [])
+    if annotation is PurePath:
+        kind = type("Other", (Stage,), {"__annotations__": {"x": PurePath}, "__module__": __name__})
+        assert typed_options(kind, {"x": "a/b"}, {})["x"] == Path("a/b")
+    assert fields.jobs == ({"x": found} if found in ("one", "many", "optional") else {})
+    assert fields.datasets == {}
 
 
-OTHERS = ["Optional[Job]", "Sequence[Job]", "dict[str, Job]", "list[Job] | None", "dict[str, Dataset]"]
-
-
-@pytest.mark.parametrize("written", OTHERS)
+@pytest.mark.parametrize(
+    "written", ["Optional[Job]", "Sequence[Job]", "dict[str, Job]", "list[Job] | None", "dict[str, Dataset]"]
+)
 @pytest.mark.parametrize("is_text", [True, False])
 def test_jobs_in_other_words_are_no_options(written: str, is_text: bool) -> None:
     known = {"Optional": Optional, "Sequence": Sequence, "Job": Job, "Dataset": Dataset}
@@ -128,17 +129,6 @@ def test_jobs_in_other_words_are_no_options(written: str, is_text: bool) -> None
     assert str(caught.value.expected).startswith("Job, list[Job], Job | None, Dataset, ")
 
 
-@pytest.mark.parametrize("annotation", ['Literal["Job"]', "Result | None", "JobSettings", "list[Jobs]"])
-def test_options_that_only_sound_like_jobs(annotation: str) -> None:
-    assert list(fields_of(type("Other", (Stage,), {"__annotations__": {"x": annotation}})).options) == ["x"]
-
-
-@pytest.mark.parametrize("annotation", ["ClassVar[Job]", "ClassVar[list[Job] | None]", ClassVar[Job]])
-def test_what_is_of_the_class_is_no_field(annotation: Any) -> None:
-    found = fields_of(type("Other", (Stage,), {"__annotations__": {"x": annotation}}))
-    assert (found.options, found.jobs, found.datasets) == ({}, {}, {})
-
-
 def test_options_are_of_their_types() -> None:
     given: dict[str, Any] = {**GIVEN, "price": "2.50", "shares": ["1/3"], "table": {"x": [1, None]}}
     typed = typed_options(Plain, given, FILES)
@@ -148,24 +138,17 @@ def test_options_are_of_their_types() -> None:
     assert isinstance(typed["shares"][0], fraction.Fraction)
     assert typed["table"] == {"x": [1, None]}
     assert "files" not in typed  # the class has its default
-
-
-def test_files_are_found_by_their_content() -> None:
     typed = typed_options(Plain, {**GIVEN, "files": {"a": ["c2", "c1"], "b": []}}, FILES)
     assert typed["file"] == File("c1", Path("one.npz"))
     assert typed["files"] == {"a": [File("c2", Path("two.npz")), File("c1", Path("one.npz"))], "b": []}
+    with pytest.raises(InputError, match="Nothing got wrong options") as caught:
+        typed_options(Nothing, {"x": 1}, {})
+    assert caught.value.expected == "none"
 
 
 class Gone(dict[str, Path]):
     def __missing__(self, content: str) -> Path:
         raise TransientError("a file changed", file="one.npz", hint="run again")
-
-
-def test_a_file_that_cannot_be_found_is_no_wrong_option() -> None:
-    """It may be there the next time: no job may keep that as its result."""
-    for given in (GIVEN, {**GIVEN, "files": {"a": ["c1"]}}):
-        with pytest.raises(TransientError, match="a file changed"):
-            typed_options(Plain, given, Gone())
 
 
 @pytest.mark.parametrize(
@@ -191,96 +174,39 @@ def test_an_option_of_another_type_is_named(change: dict[str, Any], field: str, 
     assert caught.value.expected
 
 
-def test_options_that_are_missing_or_unknown_are_named() -> None:
+def test_options_that_are_missing_or_unknown_are_named_and_lost_files_are_none() -> None:
     with pytest.raises(InputError, match="Plain got wrong options") as caught:
         typed_options(Plain, {"name": "a", "cuont": 3, "panel": "main-1"}, FILES)
     assert caught.value.found == "no count, no file, cuont, panel"
     assert caught.value.expected == "name, count, price, shares, table, file, files"
-    with pytest.raises(InputError, match="Nothing got wrong options") as caught:
-        typed_options(Nothing, {"x": 1}, {})
-    assert caught.value.expected == "none"
+    # It may be there the next time: no job may keep that as its result.
+    for given in (GIVEN, {**GIVEN, "files": {"a": ["c1"]}}):
+        with pytest.raises(TransientError, match="a file changed"):
+            typed_options(Plain, given, Gone())
 
 
-NUMBERS = itertools.count()
-HEAD = """\
-import typing
-from pathlib import PurePath
-from shortloop.stages.stage import File, Job, Stage
-
-"""
-DEFERRED = f"from __future__ import annotations\n{HEAD}"
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Whose modules can be imported, and are forgotten after that."""
-    monkeypatch.syspath_prepend(str(tmp_path))
-    before = set(sys.modules)
-    yield tmp_path
-    for name in set(sys.modules) - before:
-        del sys.modules[name]
+HEAD = "from __future__ import annotations\nimport typing\nfrom shortloop.stages.stage import Stage\n"
+MODULES = {
+    "toy_heavy": "import enum\nclass Unit(enum.Enum):\n    m = 'metre'\n",
+    "toy_base": f"{HEAD}if typing.TYPE_CHECKING:\n    from toy_heavy import Unit as U\n"
+    "class Base(Stage):\n    unit: U\n",
+    "toy_fit": f"{HEAD}from toy_base import Base\nif typing.TYPE_CHECKING:\n"
+    "    from fractions import Fraction\nclass Fit(Base):\n    share: Fraction\n",
+}
 
 
-def module(folder: Path, text: str, head: str = HEAD) -> ModuleType:
-    name = f"toy_stages_{next(NUMBERS)}"
-    (folder / f"{name}.py").write_text(head + text, encoding="utf-8")
-    return importlib.import_module(name)
-
-
-def test_annotations_may_be_evaluated(folder: Path) -> None:
-    """As without `from __future__ import annotations`."""
-    made = module(
-        folder,
-        """
-class Fit(Stage):
-    siblings: typing.ClassVar[tuple[str, ...]] = ("where",)
-    where: PurePath
-    one: Job
-    many: list[Job]
-    perhaps: Job | None
-""",
-    )
-    fields = fields_of(made.Fit)
-    assert list(fields.options) == ["where"]
-    assert fields.jobs == {"one": "one", "many": "many", "perhaps": "optional"}
-    assert typed_options(made.Fit, {"where": "a/b"}, {})["where"] == Path("a/b")
-
-
-def test_types_are_imported_when_they_are_needed(folder: Path) -> None:
+def test_types_are_imported_when_they_are_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of a base as the module of the base calls them."""
-    (folder / "heavy.py").write_text(
-        "import enum\n\nclass Unit(enum.Enum):\n    m = 'metre'\n", encoding="utf-8"
-    )
-    base = module(
-        folder,
-        """
-if typing.TYPE_CHECKING:
-    from heavy import Unit as U
-
-class Base(Stage):
-    unit: U
-""",
-        DEFERRED,
-    )
-    made = module(
-        folder,
-        f"""
-from {base.__name__} import Base
-
-if typing.TYPE_CHECKING:
-    from fractions import Fraction
-
-class Fit(Base):
-    share: Fraction
-""",
-        DEFERRED,
-    )
-    assert "heavy" not in sys.modules
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for name, text in MODULES.items():
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+    made = importlib.import_module("toy_fit")
     assert list(fields_of(made.Fit).options) == ["unit", "share"]
-    assert "heavy" not in sys.modules
+    assert "toy_heavy" not in sys.modules
     with pytest.raises(InputError, match="option share"):
         typed_options(made.Fit, {"unit": "metre", "share": "x"}, {})
-    assert "heavy" in sys.modules
+    for name in MODULES:  # all of them are there now, and forgotten
+        del sys.modules[name]
 
 
 class Rows(Stage):
@@ -291,12 +217,6 @@ class Rows(Stage):
     many: list[Dataset]
     more: Dataset | None
     job: Job
-
-
-def test_datasets_are_told_from_jobs_and_options() -> None:
-    fields = fields_of(Rows)
-    assert fields.datasets == {"rows": "one", "many": "many", "more": "optional"}
-    assert (fields.jobs, list(fields.options)) == ({"job": "one"}, ["name"])
 
 
 @pytest.fixture
@@ -315,7 +235,7 @@ def powers(tmp_path: Path, where: Where) -> Task:
     return task_of(Powers, {"count": 3, "style": {"name": "x"}}, jobs, where=where)
 
 
-def test_a_stage_is_opened_with_options_jobs_and_files(powers: Task, where: Where) -> None:
+def test_a_stage_is_opened_with_options_jobs_and_files(powers: Task, where: Where, tmp_path: Path) -> None:
     numbers = open_stage(task_of(Numbers, {"file": "c1"}, {}, where=where))
     assert isinstance(numbers, Numbers)
     assert (numbers.file.content, numbers.file.path) == ("c1", where.files["c1"])
@@ -328,45 +248,17 @@ def test_a_stage_is_opened_with_options_jobs_and_files(powers: Task, where: Wher
     assert [each.job for each in stage.others] == ["main-1"]
     assert stage.offset is None
     assert stage.base.tolist() == [1, 2, 3, 1, 2, 3]
-
-
-def test_a_job_that_need_not_be_given_may_be(powers: Task) -> None:
     jobs = {**powers.jobs, "offset": powers.jobs["numbers"]}
-    stage = open_stage(task_of(Powers, powers.options, jobs, where=powers.where))
-    assert isinstance(stage, Powers)
-    assert stage.offset is not None
+    with_offset = open_stage(task_of(Powers, powers.options, jobs, where=powers.where))
+    assert isinstance(with_offset, Powers)
+    assert with_offset.offset is not None
     del jobs["offset"]
-    assert open_stage(task_of(Powers, powers.options, jobs)).__dict__["offset"] is None
-
-
-def test_the_partition_is_known(powers: Task) -> None:
-    task = Task("powers", "toy_stages", "Powers", "A/1", powers.options, powers.jobs)
-    assert open_stage(task).partition == "A/1"
-
-
-@pytest.mark.parametrize(("before", "count", "have"), [(2, 5, 2), (5, 2, 2), (3, 3, 3)])
-def test_a_job_that_grows_begins_with_what_there_is(
-    powers: Task, tmp_path: Path, before: int, count: int, have: int
-) -> None:
-    jobs = {"numbers": powers.jobs["numbers"]}
-    do_job(task_of(Growing, {"count": before}, jobs, where=powers.where), tmp_path / "main-2")
-    stage = open_stage(task_of(Growing, {"count": count}, jobs, before=str(tmp_path / "main-2")))
-    assert (stage.have, stage.units()) == (have, count - have)
-
-
-def test_what_is_wrong_is_said(powers: Task, tmp_path: Path) -> None:
+    without = open_stage(Task("powers", "toy_stages", "Powers", "A/1", powers.options, jobs))
+    assert (without.__dict__["offset"], without.partition) == (None, "A/1")
     with pytest.raises(InputError, match="Powers got wrong options"):
         open_stage(task_of(Powers, {"count": 3}, powers.jobs))
     with pytest.raises(TransientError, match="the record of a job cannot be read"):
         open_stage(task_of(Powers, powers.options, {**powers.jobs, "numbers": str(tmp_path / "main-9")}))
-
-
-def test_it_is_plain_data_for_any_process(powers: Task, tmp_path: Path) -> None:
-    assert pickle.loads(pickle.dumps(powers)) == powers
-    here = files_of(do_job(powers, tmp_path / "here").path)
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        pool.apply(do_job, (powers, tmp_path / "there"))
-    assert files_of(tmp_path / "there") == here
 
 
 class Counted(Stage):
@@ -380,18 +272,16 @@ class Counted(Stage):
 
 @pytest.mark.parametrize(
     ("said", "costs"),
-    [(0, []), (2, [1, 1]), (np.int64(2), [1, 1]), ([3, 0.5], [3, 0.5]), (np.array([1, 2]), [1, 2]), ([], [])],
+    [(0, []), (2, [1, 1]), (np.int64(2), [1, 1]), ([3, 0.5], [3, 0.5]), (np.array([1, 2]), [1, 2]), ([], [])]
+    + [(each, None) for each in (-1, [1, -1], [1, float("nan")], [float("inf")])],
 )
 def test_units_by_their_number_or_costs(
-    monkeypatch: pytest.MonkeyPatch, said: Any, costs: list[float]
+    monkeypatch: pytest.MonkeyPatch, said: Any, costs: list[float] | None
 ) -> None:
     monkeypatch.setattr(Counted, "said", said)
-    assert costs_of(Counted()) == costs
-
-
-@pytest.mark.parametrize("said", [-1, [1, -1], [1, float("nan")], [float("inf")]])
-def test_what_is_no_number_of_units(monkeypatch: pytest.MonkeyPatch, said: Any) -> None:
-    monkeypatch.setattr(Counted, "said", said)
+    if costs is not None:
+        assert costs_of(Counted()) == costs
+        return
     with pytest.raises(ValueError, match="Counted says of its units"):
         costs_of(Counted())
 
@@ -415,23 +305,22 @@ class Quicker(Careful):
     timeout = 1.5
 
 
-def test_a_class_declares_what_it_needs() -> None:
+def test_a_class_or_a_function_declares_what_it_needs() -> None:
     assert needs_of(Stage) == Needs(**USUAL)
     assert needs_of(Careful) == Needs(2, 30_000_000_000, 2, 300.0, "keep")
     assert needs_of(Quicker) == Needs(2, 30_000_000_000, 2, 1.5, "keep")
     assert not fields_of(Careful).options
 
+    def none() -> dict[str, object]:
+        return {}
 
-def none() -> dict[str, object]:
-    return {}
-
-
-def test_a_function_declares_what_it_needs() -> None:
     @stage(units=none, retries=1, timeout="2 h", cores=3, memory="1 GiB", on_error="keep")
     def slope(rows):  # type: ignore[no-untyped-def]
         return {"slope": rows}
 
     assert needs_of(getattr(slope, STAGE_OF)) == Needs(3, 2**30, 1, 7200.0, "keep")
+    limits = {300: "5 min", 90: "90 s", 7200: "2 h", 0.5: "0.5 s", 86400: "1 d"}
+    assert {seconds: Needs(timeout=seconds).limit for seconds in limits} == limits
 
 
 @pytest.mark.parametrize("name", ["cores", "memory", "retries", "timeout"])
@@ -462,7 +351,7 @@ def test_what_cannot_be_is_refused_where_it_is_written(name: str, value: Any) ->
     assert __file__ in said
 
 
-def test_an_option_of_such_a_name_is_refused() -> None:
+def test_an_option_of_such_a_name_is_refused_and_a_class_says_it_itself() -> None:
     with pytest.raises(InputError, match="an option: retries: int"):
         type("Bad", (Stage,), {"__module__": __name__, "__annotations__": {"retries": "int"}, "retries": 2})
     with pytest.raises(InputError, match="an option: timeout: float"):
@@ -471,13 +360,8 @@ def test_an_option_of_such_a_name_is_refused() -> None:
         def load(timeout: float = 3.0) -> dict[str, object]:
             return {}
 
-
-def test_a_decorated_class_says_it_itself() -> None:
     with pytest.raises(InputError, match=r"write e\.g\. `retries = 2` in the class"):
-
-        @stage(retries=2)
-        class Late(Stage):
-            pass
+        stage(retries=2)(type("Late", (Stage,), {"__module__": __name__}))
 
 
 def test_durations_and_sizes() -> None:
@@ -487,8 +371,3 @@ def test_durations_and_sizes() -> None:
     sizes = {"30 GB": 30 * 10**9, "16 GiB": 16 * 2**30, "500 MB": 5 * 10**8, "1 kB": 1000, "7 B": 7}
     assert {text: amount_of("memory", text) for text in sizes} == sizes
     assert [amount_of("memory", text) for text in ("", "30", "30 Gb", "GB")] == [None] * 4
-
-
-def test_a_limit_is_said_as_it_is_written() -> None:
-    said = [Needs(timeout=seconds).limit for seconds in (300, 90, 7200, 0.5, 86400)]
-    assert said == ["5 min", "90 s", "2 h", "0.5 s", "1 d"]

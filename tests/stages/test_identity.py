@@ -106,7 +106,7 @@ def test_another_order_of_what_a_class_found_is_another_identity(found: Any) -> 
     assert own(found) != own(turned)
 
 
-def test_what_is_another_in_each_process_is_no_other_identity(tmp_path: Path) -> None:
+def test_places_of_files_do_not_count_and_places_in_them_do(tmp_path: Path) -> None:
     """Where files lie, in what order a set is, objects of libraries."""
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()
@@ -116,9 +116,6 @@ def test_what_is_another_in_each_process_is_no_other_identity(tmp_path: Path) ->
     assert own([tmp_path / "one/a.csv"]) == own([tmp_path / "two/a.csv"])
     assert own({"a", "b", "c"}) == own({"c", "b", "a"})
     assert own(open) == own(print)
-
-
-def test_parts_of_a_map_are_known_by_their_place_in_the_file(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.arange(12.0))
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
     span = Span(mapped.offset, (3, 4), (8, 24), "<f8")
@@ -143,13 +140,10 @@ def test_no_array_is_copied_to_know_it(tmp_path: Path) -> None:
     assert own(large) != own(other)
 
 
-def test_a_loop_of_objects_ends() -> None:
+def test_a_loop_of_objects_ends_and_costs_count() -> None:
     loop: list[Any] = [1]
     loop.append(loop)
     assert own(loop) == own(loop)
-
-
-def test_costs_count() -> None:
     stage = Own()
     stage.names = []
     stage.open()

@@ -63,6 +63,10 @@ def test_facts_that_are_objects_come_back_beside_plain_ones(tmp_path: Path) -> N
     assert found["model"].predict([[1.0, 2.0]]) == MODEL.predict([[1.0, 2.0]])
     assert found["model"] is not found["model"]  # who changes it changes nothing here
     assert type(pickle.loads((found.path / "model.pkl").read_bytes())) is LinearRegression
+    long = left(tmp_path / "main-2", {"x": np.array([object(), *["text"] * 99], dtype=object)})
+    text = long.record["objects"]["x"]["text"]
+    assert len(text) <= 200
+    assert "0x" not in text
     # As in `summary.json` and in attributes of xarray.
     assert facts_as_json(found.record)["model"] == "LinearRegression()"
     described = found.record["objects"]["model"]
@@ -72,14 +76,7 @@ def test_facts_that_are_objects_come_back_beside_plain_ones(tmp_path: Path) -> N
     )
 
 
-def test_a_long_repr_is_cut_and_has_no_addresses(tmp_path: Path) -> None:
-    class_of = np.array([object()] * 1000, dtype=object)
-    text = left(tmp_path / "main-1", {"x": class_of}).record["objects"]["x"]["text"]
-    assert len(text) <= 200
-    assert "0x" not in text
-
-
-def test_objects_of_units_are_read_one_by_one(tmp_path: Path) -> None:
+def test_objects_of_units_are_read_one_by_one_and_numbers_beside_them_refused(tmp_path: Path) -> None:
     names = ["a", ("b", 2), 3, None]
     rows = [unpack(pack({"model": {1: number}, "none": None}, "unit")) for number in range(4)]
     arrays, tables, objects = stacked(names, rows, "fit")
@@ -94,9 +91,6 @@ def test_objects_of_units_are_read_one_by_one(tmp_path: Path) -> None:
     assert repr(models) == "<objects of 4 units: ['a', ('b', 2), 3, None]>"
     with pytest.raises(KeyError, match="other; there are"):
         models["other"]
-
-
-def test_units_that_give_objects_and_numbers_are_refused() -> None:
     rows = [unpack(pack({"x": each}, "unit")) for each in (1.0, None)]
     with pytest.raises(InputError, match="units of fit give x of other types") as caught:
         stacked(["a", "b"], rows, "fit")

@@ -179,15 +179,7 @@ def run(give: Give, use: Use, files: dict[str, Path], folder: Path, before: Resu
         return {"x": use(it)}
 
     globals()["made"] = stage_of_function(measure, units)
-    task = Task(
-        "measure",
-        __name__,
-        "made",
-        None,
-        {"files": [*files]},
-        {},
-        where=Where(files),
-    )
+    task = Task("measure", __name__, "made", None, {"files": [*files]}, {}, where=Where(files))
     return do_job(task, folder, earlier=[] if before is None else [before.path])
 
 
@@ -200,10 +192,14 @@ def runs(give: Give, use: Use, folder: Path) -> tuple[list[float], list[float], 
     return again["x"].tolist(), anew["x"].tolist(), sum(again.record.get("taken", {}).values())
 
 
-@pytest.mark.parametrize("kind", OF_EACH)
-def test_a_unit_that_names_a_file_is_computed_again_alone(kind: str, folder: Path) -> None:
-    of, use = OF_EACH[kind]
-    found, anew, taken = runs(lambda files: each(files, of), use, folder)
+@pytest.mark.parametrize("kind", [*OF_EACH, *PLAIN])
+def test_units_that_name_a_file_or_hold_plain_data_are_computed_again_alone(kind: str, folder: Path) -> None:
+    if kind in PLAIN:
+        give, use = PLAIN[kind]
+    else:
+        of, use = OF_EACH[kind]
+        give = functools.partial(each, of=of)
+    found, anew, taken = runs(give, use, folder)
     assert found == anew == [1, 700, 3]
     assert taken == 2
 
@@ -214,13 +210,6 @@ def test_units_that_hold_other_references_are_all_computed_again(kind: str, fold
     found, anew, _ = runs(give, use, folder)
     assert found == anew
     assert kind == "cache" or found[1] != run(give, use, write(folder, [1, 2, 3]), folder / "main-4")["x"][1]
-
-
-@pytest.mark.parametrize("kind", PLAIN)
-def test_units_of_plain_data_are_reused_one_by_one(kind: str, folder: Path) -> None:
-    found, anew, taken = runs(*PLAIN[kind], folder)
-    assert found == anew == [1, 700, 3]
-    assert taken == 2
 
 
 @pytest.mark.parametrize("column", ["path", "name", "word"])
@@ -337,11 +326,8 @@ def after(call: Callable[[], object]) -> list[str]:
     return changed(before, state_of_process())
 
 
-def test_a_first_pickle_is_no_change(module: Any) -> None:
+def test_changes_are_named_and_a_first_pickle_is_none(module: Any) -> None:
     assert after(lambda: None) == []
-
-
-def test_changes_are_named(module: Any) -> None:
     assert after(lambda: module.plain.append(3)) == ["some_state.plain"]
     assert after(lambda: setattr(module.lazy, "value", 2)) == ["some_state.lazy"]
     assert after(lambda: setattr(module.growing, "value", 2)) == ["some_state.growing"]

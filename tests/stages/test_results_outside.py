@@ -15,7 +15,7 @@ from shortloop.base.types import Span
 from shortloop.keys import file_state as filestate
 from shortloop.stages.records import Outside, save_array, write_record
 from shortloop.stages.stage import Values
-from shortloop.store.inputs import check_located, locate, register
+from shortloop.store.inputs import check_located, register
 from shortloop.store.loaded import load
 from shortloop.store.loaded import open_job as open_result
 
@@ -56,7 +56,9 @@ def job(project: Path, recording: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     return folder
 
 
-def test_the_array_is_what_lies_in_the_file(job: Path) -> None:
+def test_the_array_is_what_lies_in_the_file_and_the_record_says_where(
+    job: Path, project: Path, recording: Path
+) -> None:
     result = load("main-3")
     values = result.arrays["values"]
     np.testing.assert_array_equal(values, VALUES)
@@ -64,9 +66,6 @@ def test_the_array_is_what_lies_in_the_file(job: Path) -> None:
         values[0] = 1
     assert set(result.arrays) == {"values", "labels"}
     assert not (job / "values.npy").exists()
-
-
-def test_the_record_says_where_it_lies(job: Path, recording: Path) -> None:
     described = open_result(job).record["arrays"]
     assert (described["values"]["shape"], described["values"]["dtype"]) == ([3, 4, 5], "float64")
     outside = described["values"]["outside"]
@@ -74,9 +73,6 @@ def test_the_record_says_where_it_lies(job: Path, recording: Path) -> None:
     assert outside["content"] == register([recording])[0]
     assert "outside" not in described["labels"]
     assert not [name for name in described if str(recording.parent) in str(described[name])]
-
-
-def test_show_says_where_it_lies(job: Path, project: Path) -> None:
     said = fresh_python("from shortloop.cli.show import show_job; show_job('main-3')", project, COLUMNS="200")
     assert "in a.mat, from byte 24 on; no copy is kept" in said
 
@@ -121,7 +117,7 @@ def test_a_file_that_is_not_the_same_is_named(job: Path, project: Path, recordin
 
 
 def test_a_file_that_changes_while_a_job_reads_it_spoils_the_job(
-    job: Path, project: Path, recording: Path, monkeypatch: pytest.MonkeyPatch
+    job: Path, project: Path, recording: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(make_job(project, "main-4", finished=False))
     load("main-3").arrays["values"]
@@ -130,14 +126,7 @@ def test_a_file_that_changes_while_a_job_reads_it_spoils_the_job(
     write(recording, -VALUES)
     with pytest.raises(InputError, match="changed while"):
         check_located()
-
-
-def test_a_job_of_another_project_is_none_of_its_business(
-    job: Path, recording: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    locate(register([recording])[0])
-    recording.unlink()
-    (tmp_path / "other").mkdir()
+    (tmp_path / "other").mkdir()  # a job of another project is none of its business
     (tmp_path / "other" / "accelerator.conf").write_text((ROOT / "accelerator.conf").read_text())
     monkeypatch.chdir(tmp_path / "other")
     check_located()

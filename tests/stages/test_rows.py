@@ -20,14 +20,7 @@ from hypothesis.extra import numpy as npst
 
 from shortloop.base.errors import InputError
 from shortloop.stages.content import SIZE
-from shortloop.stages.failures import (
-    Tried,
-    check_missing,
-    failed_units,
-    text_of,
-    tried,
-    with_failed,
-)
+from shortloop.stages.failures import Tried, check_missing, failed_units, text_of, tried, with_failed
 from shortloop.stages.needs import Needs
 from shortloop.stages.objects import Objects
 from shortloop.stages.rows import FOR_OTHERS, FOR_THIS_JOB, pack, read_rows, stacked, unpack, write_rows
@@ -62,15 +55,7 @@ def test_all_comes_back(values: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(
     "given_",
-    [
-        None,
-        1.0,
-        [1],
-        {},
-        {"x": lambda: 1},
-        {"x": [1, threading.Lock()]},
-        {"x": (each for each in "ab")},
-    ],
+    [None, 1.0, [1], {}, {"x": lambda: 1}, {"x": [1, threading.Lock()]}, {"x": (each for each in "ab")}],
 )
 def test_what_cannot_be_kept_is_refused(given_: Any) -> None:
     with pytest.raises(InputError, match="F7 of fit"):
@@ -82,7 +67,7 @@ def put(*units: dict[str, Any]) -> Any:
     return stacked([f"u{number}" for number in range(len(units))], rows, "fit")
 
 
-def test_values_become_arrays_over_units() -> None:
+def test_values_become_arrays_over_units_and_tables_one() -> None:
     arrays, tables, _ = put(
         {"a": 1, "b": "x", "c": [1.0, 2.0]}, {"a": 2.5, "b": "long", "c": [3.0, math.nan]}
     )
@@ -91,9 +76,6 @@ def test_values_become_arrays_over_units() -> None:
     assert arrays["b"].values.tolist() == ["x", "long"]
     np.testing.assert_array_equal(arrays["c"].values, [[1, 2], [3, math.nan]])
     assert [arrays[name].axes for name in "abc"] == ["units", "units", "units × …"]
-
-
-def test_tables_become_one_over_units() -> None:
     _, tables, _ = put({"t": pd.DataFrame({"x": [1, 2]})}, {"t": pd.DataFrame({"x": [3]})})
     assert tables["t"].to_dict("list") == {"unit": ["u0", "u0", "u1"], "x": [1, 2, 3]}
 
@@ -122,7 +104,7 @@ def test_what_differs_between_units_is_refused_and_the_unit_named(
     assert "u1" in str(caught.value) or "unit u0" in str(caught.value)
 
 
-def test_rows_are_found_by_their_keys(tmp_path: Path) -> None:
+def test_rows_are_found_by_their_keys_unless_they_hold_for_one_job(tmp_path: Path) -> None:
     rows = [bytes([number]) * SIZE + FOR_OTHERS + pack({"x": number}, "u") for number in range(5)]
     write_rows(tmp_path / "rows", rows)
     wanted = {row[:SIZE]: row for row in rows[1:4]}
@@ -130,9 +112,6 @@ def test_rows_are_found_by_their_keys(tmp_path: Path) -> None:
     assert read_rows(tmp_path / "rows", {}) == {}
     write_rows(tmp_path / "rows", [])
     assert read_rows(tmp_path / "rows", wanted) == {}
-
-
-def test_rows_that_hold_for_one_job_are_not_found(tmp_path: Path) -> None:
     keys = [bytes([number]) * SIZE for number in range(4)]
     rows = [key + mark + b"x" for key, mark in zip(keys, [FOR_OTHERS, FOR_THIS_JOB] * 2)]
     write_rows(tmp_path / "rows", rows)
@@ -167,20 +146,13 @@ def failing(*errors: BaseException) -> Callable[[], str]:
 
 
 def test_a_unit_that_fails_is_computed_again() -> None:
-    first, second = ValueError("one"), KeyError("two")
-    assert tried(Needs(retries=2), failing(first, second)) == Tried(
-        "values", ["ValueError: one", "KeyError: 'two'"]
-    )
+    both = ["ValueError: one", "KeyError: 'two'"]
+    errors = (ValueError("one"), KeyError("two"))
+    assert tried(Needs(retries=2), failing(*errors)) == Tried("values", both)
     assert tried(Needs(retries=2), failing()) == "values"
-
-
-def test_the_last_error_ends_the_job_and_says_the_others() -> None:
     with pytest.raises(KeyError) as error:
-        tried(Needs(retries=1), failing(ValueError("one"), KeyError("two")))
-    assert error.value.__notes__ == ["computed 2 times: ValueError: one; KeyError: 'two'"]
-
-
-def test_an_error_that_is_kept_has_a_traceback() -> None:
+        tried(Needs(retries=1), failing(*errors))
+    assert error.value.__notes__ == [f"computed 2 times: {'; '.join(both)}"]
     kept = tried(Needs(retries=1, on_error="keep"), failing(ValueError(), InputError("a bad file", file="x")))
     assert kept.values is None
     assert kept.errors == ["ValueError", "InputError: a bad file file: x"]
@@ -221,6 +193,9 @@ def test_an_error_is_one_line_alike_in_each_process() -> None:
     assert text_of(ValueError("at 0x7f0123456789")) == "ValueError: at 0x…"
     assert text_of(ValueError("\udcff")) == "ValueError: \\udcff"
     assert len(text_of(ValueError("x" * 10**6))) == 300
+    errors = {"units": 120, "failed": [[f"sub-{unit}", ""] for unit in range(5)]}
+    assert failed_units(errors, 2) == "5 of 120 units failed: sub-0, sub-1, and 3 more"
+    assert failed_units({"units": 3, "failed": [[2, ""]]}, 2) == "1 of 3 units failed: 2"
 
 
 @pytest.mark.parametrize("kind", ["i8", "u1", "?", "S3", "V4"])
@@ -236,8 +211,6 @@ ERRORS = {1: "ValueError: b", 3: "KeyError: d"}
 
 def kept(**values: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     """What two units of four gave, and the errors of the others."""
-    from shortloop.stages.rows import pack, unpack
-
     rows = [unpack(pack({name: each[unit] for name, each in values.items()}, "it")) for unit in (0, 1)]
     return with_failed(NAMES, *stacked(["a", 3], rows, "it"), ERRORS)
 
@@ -260,11 +233,12 @@ def test_arrays_hold_missing_values() -> None:
     assert np.isnat(values["day"]).tolist() == [False, True, False, True]
     assert np.isnan(values["two"][1]).all()
     assert values["two"][2].tolist() == [3.0, 4.0]
-
-
-def test_numbers_that_floats_cannot_hold_are_refused() -> None:
     with pytest.raises(InputError, match="too large to be kept beside missing values"):
         kept(n=(2**53 + 1, 0))
+    with pytest.raises(InputError, match="the name of the errors"):
+        kept(unit_error=(1.0, 2.0))
+    with pytest.raises(InputError, match="table rows"):
+        kept(rows=[pd.DataFrame({"unit_error": [1]})] * 2)
 
 
 def frame(library: Any, unit: int) -> Any:
@@ -304,8 +278,6 @@ def test_tables_are_read_back_as_they_were(
     library: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    from shortloop.stages.rows import pack, unpack
-
     for errors in (ERRORS, {}):
         names = ["a", "b", "c", "d"] if errors else ["a", "c"]
         rows = [unpack(pack({"rows": frame(library, unit)}, "it")) for unit in (7, 8)]
@@ -320,22 +292,9 @@ def test_tables_are_read_back_as_they_were(
         )
 
 
-def test_a_value_of_that_name_is_refused() -> None:
-    with pytest.raises(InputError, match="the name of the errors"):
-        kept(unit_error=(1.0, 2.0))
-    with pytest.raises(InputError, match="table rows"):
-        kept(rows=[pd.DataFrame({"unit_error": [1]})] * 2)
-
-
 def test_objects_stay_with_their_units(tmp_path: Path) -> None:
     _, _, objects = kept(model=[{1: {name}} for name in "xy"])
     (model,) = objects.values()
     (tmp_path / "model.pkl").write_bytes(model.data)
     read = Objects(tmp_path, {"model": model.described}, lambda: NAMES, lambda file: None)["model"]
     assert [read[name] for name in NAMES] == [{1: {"x"}}, None, {1: {"y"}}, None]  # type: ignore[index]
-
-
-def test_failed_units_are_named_up_to_a_number() -> None:
-    errors = {"units": 120, "failed": [[f"sub-{unit}", ""] for unit in range(5)]}
-    assert failed_units(errors, 2) == "5 of 120 units failed: sub-0, sub-1, and 3 more"
-    assert failed_units({"units": 3, "failed": [[2, ""]]}, 2) == "1 of 3 units failed: 2"

@@ -196,11 +196,6 @@ def test_what_frames_often_hold_is_kept(name: str) -> None:
     assert (described["rows"], [*described["columns"]]) == (len(FRAMES[name]), [*FRAMES[name].columns])
 
 
-def test_an_index_of_a_unit_is_not_lost() -> None:
-    with pytest.raises(InputError, match="reset_index"):
-        to_bytes(pd.DataFrame({"v": [1, 2]}, ["slope", "level"]), "t")
-
-
 @pytest.mark.parametrize("values", [[1, "a"], [{1}, {2}], [[1], [2]], [object(), object()]])
 def test_what_parquet_cannot_hold_is_refused(values: list[Any]) -> None:
     table = pd.DataFrame({"x": pd.Series(values, dtype=object)})
@@ -209,6 +204,8 @@ def test_what_parquet_cannot_hold_is_refused(values: list[Any]) -> None:
     assert caught.value.field == "table odd"
     with pytest.raises(InputError, match="cannot be kept"):
         to_bytes(table, "odd")
+    with pytest.raises(InputError, match="reset_index"):  # an index of a unit is not lost
+        to_bytes(pd.DataFrame({"v": [1, 2]}, ["slope", "level"]), "t")
 
 
 def test_the_same_table_gives_the_same_bytes(tmp_path: Path) -> None:
@@ -218,7 +215,7 @@ def test_the_same_table_gives_the_same_bytes(tmp_path: Path) -> None:
         assert (tmp_path / "a.parquet").read_bytes() == (tmp_path / "b.parquet").read_bytes()
 
 
-def test_tables_of_units_are_joined() -> None:
+def test_tables_and_frames_of_units() -> None:
     parts = [pd.DataFrame({"x": [1, 2]}, index=[7, 8]), pd.DataFrame({"x": [3]}, index=[9])]
     expected = pd.DataFrame({"unit": ["a", "a", "b"], "x": [1, 2, 3]})
     assert_frame_equal(joined(["a", "b"], parts, "t"), expected)  # type: ignore[arg-type]
@@ -227,25 +224,16 @@ def test_tables_of_units_are_joined() -> None:
     assert both.rows() == [(1, 1), (1, 2), (2, 3)]
     with pytest.raises(InputError, match="a column that is made of the names of the units"):
         joined(["a"], [pd.DataFrame({"unit": [1]})], "t")
+    found = unit_frame(["a", "b"], {"x": np.array([1.0, 2.0])})
+    assert_frame_equal(found, pd.DataFrame({"x": [1.0, 2.0]}, pd.Index(["a", "b"], name="unit")))
+    found = unit_frame([["a", 1], ["b", 2]], {"x": np.array([1.0, 2.0])})
+    assert found.index.to_list() == [("a", 1), ("b", 2)]
+    assert unit_frame([], {}).empty
 
 
 def test_rows_of_a_unit_are_numbered_anew_unless_their_index_has_a_name() -> None:
     frame = pd.DataFrame({"x": [1, 2]}, index=[7, 8])
     assert reset_row_numbers(frame).index.to_list() == [0, 1]  # type: ignore[attr-defined]
     assert frame.index.to_list() == [7, 8]
-    for other in (
-        frame.rename_axis("k"),
-        frame.set_axis(["a", "b"]),
-        frame.set_axis([0.5, 1]),
-        frame["x"],
-        5,
-    ):
-        assert reset_row_numbers(other) is other
-
-
-def test_a_frame_of_units() -> None:
-    found = unit_frame(["a", "b"], {"x": np.array([1.0, 2.0])})
-    assert_frame_equal(found, pd.DataFrame({"x": [1.0, 2.0]}, pd.Index(["a", "b"], name="unit")))
-    found = unit_frame([["a", 1], ["b", 2]], {"x": np.array([1.0, 2.0])})
-    assert found.index.to_list() == [("a", 1), ("b", 2)]
-    assert unit_frame([], {}).empty
+    named = [frame.rename_axis("k"), frame.set_axis(["a", "b"]), frame.set_axis([0.5, 1]), frame["x"], 5]
+    assert all(reset_row_numbers(other) is other for other in named)

@@ -37,8 +37,7 @@ def pools(code: str, folder: Path) -> dict[str, Any]:
     "package",
     [
         "shortloop.prepare",
-        None,
-        *(pytest.param(each, marks=pytest.mark.slow) for each in ("build_scripts", "dev")),
+        *(pytest.param(each, marks=pytest.mark.slow) for each in (None, "build_scripts", "dev")),
     ],
 )
 def test_libraries_that_are_loaded_later_use_one_thread(tmp_path: Path, package: str | None) -> None:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from accelerator.urd import DB
-from jobs_project import ROOT, empty_project, make_job
+from jobs_project import empty_project, make_job
 from jobs_recorded import recorded_job
+from python_process import line_of, python
 
 from shortloop.project.project import DELETED, FINISHED, SET_ASIDE
 from shortloop.store.crash_repair import BROKEN, CHECKPOINTS, UNFINISHED, mend, repair_lists, tidy
@@ -93,15 +91,14 @@ def test_what_an_unfinished_job_left_is_deleted_but_not_what_it_was(
     assert left == {"setup.json", "method.tar.gz", "OUTPUT", "OUTPUT/analysis.0", UNFINISHED}
     assert (project / "accelerator.conf").is_file()  # links are deleted, not what they lead to
     assert tidy(workdirs) == []
-
-
-def test_units_that_are_kept_are_named(project: Path, workdirs: dict[str, Path]) -> None:
-    unfinished_job(project, "main-7", caption="train S01")
+    unfinished_job(project, "main-8", caption="train S02")
     kept = workdirs["main"] / CHECKPOINTS / "some"
     kept.mkdir(parents=True)
-    (kept / "job").write_text("main-7", encoding="utf-8")
+    (kept / "job").write_text("main-8", encoding="utf-8")
     (kept / "done").write_bytes(bytes([1, 0, 1, 1]))
-    assert tidy(workdirs) == ["main-7 (train S01) did not finish; 3 of 4 units are kept"]
+    assert tidy(workdirs) == ["main-8 (train S02) did not finish; 3 of 4 units are kept"]
+    (unfinished_job(project, "main-9") / "setup.json").write_bytes(b"\0" * 40)
+    assert tidy(workdirs) == ["main-9 (a job) did not finish; what it left is deleted"]
 
 
 def test_build_scripts_and_jobs_that_were_dealt_with_are_left_alone(
@@ -112,22 +109,12 @@ def test_build_scripts_and_jobs_that_were_dealt_with_are_left_alone(
     for number, marker in enumerate((SET_ASIDE, BROKEN, UNFINISHED, DELETED), 8):
         folders.append(unfinished_job(project, f"main-{number}"))
         (folders[-1] / marker).touch()
+    for name in ("main-LATEST", "main-3-copy", "mine", "other-4", "main-"):  # these are no jobs
+        folders.append(workdirs["main"] / name)
+        folders[-1].mkdir()
+        (folders[-1] / "half.npy").touch()
     assert tidy(workdirs) == []
     assert all((folder / "half.npy").exists() for folder in folders)
-
-
-def test_a_job_whose_settings_are_broken_too(project: Path, workdirs: dict[str, Path]) -> None:
-    folder = unfinished_job(project, "main-7")
-    (folder / "setup.json").write_bytes(b"\0" * 40)
-    assert tidy(workdirs) == ["main-7 (a job) did not finish; what it left is deleted"]
-
-
-def test_other_folders_of_a_workdir_are_not_jobs(project: Path, workdirs: dict[str, Path]) -> None:
-    for name in ("main-LATEST", "main-3-copy", "mine", "other-4", "main-"):
-        (workdirs["main"] / name).mkdir()
-        (workdirs["main"] / name / "kept.npy").touch()
-    assert tidy(workdirs) == []
-    assert len(list(workdirs["main"].glob("*/kept.npy"))) == 5
 
 
 OWN = """
@@ -140,31 +127,19 @@ sys.stdin.read()
 """
 
 
-def owner(*workdirs: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", OWN, *workdirs],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
 def test_a_workdir_has_one_server(project: Path) -> None:
     for name in ("a", "b", "c"):
         (project / name).mkdir()
-    first = owner("a", "b")
-    assert first.stdout is not None
-    assert first.stdout.readline() == "has them\n"
-    second = owner("c", "b")
+    first = python(OWN, "a", "b")
+    assert line_of(first) == "has them"
+    second = python(OWN, "c", "b")
     said, problem = second.communicate()
     assert (second.returncode, said) == (1, "")
     assert "the workdir b is in use by another exax server" in problem
     assert f"process {first.pid} on " in problem
     first.send_signal(signal.SIGKILL)  # the system lets go of it, however it ended
     first.communicate()
-    third = owner("c", "b", "a")
+    third = python(OWN, "c", "b", "a")
     assert third.communicate("")[0] == "has them\n"
     assert third.returncode == 0
 
@@ -195,11 +170,8 @@ def test_whole_lists_are_left_alone(lists: Path) -> None:
     assert repair_lists(lists.parents[2]) == []
     assert lists.stat() == before
     assert set(lists_of(lists)["tester/built"]) == {"2026-01-01T00:00:00", "2026-01-01T00:00:03"}
-
-
-def test_lists_of_older_versions_are_left_alone(lists: Path) -> None:
     text = '3|2026-01-01T00:00:00.000000|add|2026-01-01T00:00:00|tester/built|{}|[["a", "main-1"]]||old\n'
-    lists.write_text(text, encoding="utf-8")
+    lists.write_text(text, encoding="utf-8")  # of an older version
     assert repair_lists(lists.parents[2]) == []
     assert lists.read_text(encoding="utf-8") == text
 

@@ -13,13 +13,7 @@ from accelerator.extras import DotDict
 from jobs_project import empty_project
 from jobs_recorded import parts_with
 
-from shortloop.store.integrity import (
-    content_of_job,
-    dataset_content,
-    hash_outputs,
-    jobs_named,
-    output_files,
-)
+from shortloop.store.integrity import content_of_job, dataset_content, hash_outputs, jobs_named, output_files
 from shortloop.store.manifest import Manifest, StoredJob, write_manifest
 from shortloop.store.store import Store
 
@@ -56,18 +50,18 @@ def content(folder: Path, contents: dict[str, str] = CONTENTS) -> str:
     ]
 
 
-def test_it_names_the_jobs_that_it_needs(tmp_path: Path) -> None:
-    folder = written(tmp_path, "main-3")
+def test_it_names_the_jobs_that_it_needs_and_is_the_same_anew(tmp_path: Path) -> None:
+    folder, again = written(tmp_path, "main-3"), written(tmp_path, "main-9")
+    assert (folder / "DS/default.p").read_bytes() != (again / "DS/default.p").read_bytes()
+    assert content(folder) == content(again)
+    cached: dict[str, Any] = {"cache": (("main-2", DotDict(lines=[1])),), "cache_distance": 64}
+    assert content(written(tmp_path, "main-8", **cached)) == content(folder)  # copies of what is before
+    for job in CONTENTS:  # to which it is chained, or whose columns it borrows
+        assert content(folder) != content(folder, {**CONTENTS, job: "another"})
     assert jobs_named(folder, output_files(folder)) == {"main-1", "main-2", "main-3"}
     assert jobs_named(folder, ["x.npy"]) == set()
     merged = written(tmp_path, "main-4", parent=("main-1/default", "main-7/bad"), previous=None)
     assert jobs_named(merged, output_files(merged)) == {"main-1", "main-4", "main-7"}
-
-
-def test_written_anew_it_is_the_same(tmp_path: Path) -> None:
-    first, again = written(tmp_path, "main-3"), written(tmp_path, "main-9")
-    assert (first / "DS/default.p").read_bytes() != (again / "DS/default.p").read_bytes()
-    assert content(first) == content(again)
 
 
 def test_so_it_is_on_jobs_that_were_made_anew(tmp_path: Path) -> None:
@@ -97,22 +91,11 @@ def test_what_a_reader_can_see_counts(tmp_path: Path, changes: dict[str, Any]) -
     assert content(written(tmp_path, "main-3")) != content(written(tmp_path, "main-9", **changes))
 
 
-@pytest.mark.parametrize("job", CONTENTS)
-def test_what_it_is_chained_to_or_borrows_counts(tmp_path: Path, job: str) -> None:
-    folder = written(tmp_path, "main-3")
-    assert content(folder) != content(folder, {**CONTENTS, job: "another"})
-
-
 def test_the_order_of_columns_counts(tmp_path: Path) -> None:
     columns = {name: DatasetColumn("int64", "gzip", None, 1, 2, None, False) for name in "ab"}
     first = written(tmp_path, "main-3", columns=columns)
     other = written(tmp_path, "main-4", columns=dict(reversed(columns.items())))
     assert content(first) != content(other)
-
-
-def test_copies_of_what_is_before_do_not_count(tmp_path: Path) -> None:
-    cached: dict[str, Any] = {"cache": (("main-2", DotDict(lines=[1])),), "cache_distance": 64}
-    assert content(written(tmp_path, "main-3", **cached)) == content(written(tmp_path, "main-4"))
 
 
 def test_a_description_of_another_kind_counts_by_its_bytes(tmp_path: Path) -> None:
@@ -165,20 +148,12 @@ class ChainStore(Store):
         return StoredJob(job, "", folder, f"c{job.partition('-')[2]}", 0.0, False, None, "{}", ())
 
 
-def test_a_long_chain_that_is_whole(project: Path) -> None:
-    assert Chain(project, LONG).broken(f"main-{LONG - 1}") == ""
-
-
-def test_one_that_is_lost_breaks_all_after_it(project: Path) -> None:
-    chain = Chain(project, 6)
-    chain.lost.add("main-2")
+def test_chains_of_datasets(project: Path) -> None:
+    chain = Chain(project, LONG)
+    assert chain.broken(f"main-{LONG - 1}") == ""
+    chain.lost.add("main-2")  # which breaks all after it
     found = [chain.broken(f"main-{number}") for number in range(6)]
     assert found == ["", "", "", "main-2", "main-3", "main-4"]
-
-
-def test_files_that_are_no_datasets_rest_on_nothing(project: Path) -> None:
-    chain = Chain(project, 2)
-    chain.lost.add("main-0")
-    with ChainStore(chain) as store:
-        assert store.broken(chain.folder / "main-1", ["x.npy"]) == ""
-        assert store.broken(chain.folder / "main-1", []) == "main-0"  # not known: its manifest says
+    with ChainStore(chain) as store:  # files that are no datasets rest on nothing
+        assert store.broken(chain.folder / "main-3", ["x.npy"]) == ""
+        assert store.broken(chain.folder / "main-3", []) == "main-2"  # not known: its manifest says

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
@@ -13,8 +11,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from jobs_project import ROOT, empty_project
+from jobs_project import empty_project
 from jobs_recorded import finished_job, manifest_for, parts_with, recorded_job
+from python_process import python
 
 from shortloop.store.database import Database
 from shortloop.store.index import LAYOUT, Place, Purpose
@@ -47,10 +46,6 @@ def fill(file: Path, content: bytes) -> None:
     file.write_bytes(content)
 
 
-def cut(file: Path) -> None:
-    fill(file, file.read_bytes()[:6000])
-
-
 def zero(file: Path) -> None:
     """As after a power cut: of its full length, and empty."""
     content = file.read_bytes()
@@ -77,7 +72,7 @@ def of_another_format(file: Path) -> None:
         Path.unlink,
         lambda file: fill(file, b""),
         lambda file: fill(file, b"text" * 999),
-        cut,
+        lambda file: fill(file, file.read_bytes()[:6000]),
         zero,
         of_another_layout,
         of_another_format,
@@ -89,10 +84,7 @@ def test_a_lost_or_damaged_index_is_made_again(
     change(INDEX)
     assert found() == jobs
     assert found() == jobs
-
-
-def test_an_index_that_is_damaged_while_it_is_open_is_made_again(jobs: list[str | None]) -> None:
-    with Store() as store:
+    with Store() as store:  # damaged while it is open
         zero(INDEX)
         assert [job.job for parts in PARTS if (job := store.find(parts.key()))] == jobs
     assert found() == jobs
@@ -155,10 +147,8 @@ with Store() as store:
 def test_many_processes_may_make_it_at_once(jobs: list[str | None]) -> None:
     for part in INDEX.parent.glob(f"{INDEX.name}*"):
         part.unlink()
-    codes = [f"NUMBER = {number}\n{OPEN_MANY}" for number in range(4)]
-    environment = {"PYTHONPATH": str(ROOT)}
-    running = [subprocess.Popen([sys.executable, "-c", code], env=environment) for code in codes]
-    assert [process.wait(timeout=300) for process in running] == [0] * 4
+    running = [python(f"NUMBER = {number}\n{OPEN_MANY}") for number in range(4)]
+    assert [process.communicate(timeout=300)[1] for process in running] == [""] * 4
     assert found() == jobs
     with Store() as store:
         places = {Place("chain", "toy", None, str(number)): f"main-{number}" for number in range(4)}
@@ -177,7 +167,7 @@ def test_how_long_jobs_take_is_known_by_method(project: Path) -> None:
 NAMES = ("", "a", "a|b", "b", "a b", "a%", "a'", "ä\n", "None", "null")
 
 
-def test_a_pipeline_that_ends_keeps_the_places_it_still_has(project: Path) -> None:
+def test_places_of_pipelines(project: Path) -> None:
     first, second, other = (Place(name, "toy", None, n) for name, n in [("p", "1"), ("p", "2"), ("q", "1")])
     with Store() as store:
         index = store.index
@@ -188,9 +178,9 @@ def test_a_pipeline_that_ends_keeps_the_places_it_still_has(project: Path) -> No
         assert index.places() == {second: "main-4", other: "main-3"}
         assert index.in_place(first) == ""
         assert index.ended_pipelines() == {Purpose("p")}
-
-
-def test_no_name_makes_two_places_one(project: Path) -> None:
+        for name in "pq":
+            index.finish_pipeline(name, [])
+        assert index.places() == {}
     places = [Place(*each) for each in product(NAMES[:5], NAMES[:5], (None, *NAMES), NAMES[:3])]
     jobs = {place: f"main-{number}" for number, place in enumerate(places)}
     with Store() as store:
@@ -212,23 +202,19 @@ def test_a_pipeline_that_ends_drops_no_place_of_another(project: Path, name: str
 
 
 def test_the_study_of_a_pipeline_is_noted_beside_it(project: Path) -> None:
-    with Store() as store:
-        store.index.start_pipeline("build my small study", "my small study")
-        store.index.start_pipeline("chain", "")
-        assert store.index.settings_names() == {Purpose("build my small study"): "my small study"}
-        store.index.finish_pipeline("build my small study", [])
-        store.index.start_pipeline("build my small study", "my small study")
-        assert store.index.ended_pipelines() == {Purpose("build my small study")}
-        assert store.index.settings_names() == {Purpose("build my small study"): "my small study"}
-
-
-def test_a_lost_index_knows_the_studies_again_from_the_manifests(project: Path) -> None:
+    name, study = Purpose("build my small study"), "my small study"
     folder = finished_job(project, "main-1")
     with Store() as store:
-        store.index.start_pipeline("build s", "s")
-        store.add(folder, replace(manifest_for(folder), pipeline="build s"))
+        store.index.start_pipeline(name.pipeline, study)
+        store.index.start_pipeline("chain", "")
+        assert store.index.settings_names() == {name: study}
+        store.index.finish_pipeline(name.pipeline, [])
+        store.index.start_pipeline(name.pipeline, study)
+        assert store.index.ended_pipelines() == {name}
+        assert store.index.settings_names() == {name: study}
+        store.add(folder, replace(manifest_for(folder), pipeline=name.pipeline))
     for file in project.rglob("*.sqlite*"):
         file.unlink()
-    with Store() as store:
-        assert store.index.settings_names() == {Purpose("build s"): "s"}
+    with Store() as store:  # from the manifests
+        assert store.index.settings_names() == {name: study}
         assert store.index.ended_pipelines() == set()

@@ -6,25 +6,24 @@ import json
 import mmap
 import os
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 from blake3 import blake3
-from jobs_project import ROOT, empty_project
+from jobs_project import empty_project
+from python_process import python
 
 from shortloop.base.errors import InputError
 from shortloop.keys import file_state as filestate
 from shortloop.keys.file_state import file_state
 from shortloop.keys.hashing import hash_file
-from shortloop.project.project import write_atomically
 from shortloop.store import inputs
 from shortloop.store.inputs import (
     changed_unseen,
     content_of,
+    keep_hashes,
     known_content,
     locate,
     mapped_for_writing,
@@ -82,15 +81,6 @@ def test_files_that_changed_a_moment_ago(project: Path) -> None:
         assert known_content(young) == before
 
 
-def test_files_that_look_changed_or_are_gone_are_no_news(files: list[Path]) -> None:
-    """The next run notices by itself."""
-    register(files)
-    files[0].write_bytes(b"other")
-    files[1].unlink()
-    assert changed_unseen() == []
-    assert known_content(files)[:2] == ["", ""]
-
-
 def test_a_file_that_cannot_be_read_any_more(files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     register(files)
 
@@ -105,36 +95,26 @@ def test_a_file_that_cannot_be_read_any_more(files: list[Path], monkeypatch: pyt
 
 @pytest.mark.parametrize("text", ["", "[]", '{"a": 1}', '{"/a": []}', '{"/a": [1, 2, "x"]}'])
 def test_a_damaged_list_of_hashes(files: list[Path], project: Path, text: str) -> None:
-    register(files)
-    (project / "workdirs/.cache/inputs/blake3.json").write_text(text, encoding="utf-8")
-    assert changed_unseen() == []
-    assert len(register(files)) == 3
-    assert changed_unseen() == []
-
-
-def test_a_wrong_hash_in_the_list(files: list[Path], project: Path) -> None:
-    before = register(files)
     store = project / "workdirs/.cache/inputs/blake3.json"
+    before = register(files)
+    store.write_text(text, encoding="utf-8")
+    assert changed_unseen() == []
+    assert register(files) == before
+    assert changed_unseen() == []
+    keep_hashes()
     known = json.loads(store.read_text(encoding="utf-8"))
-    known[str(files[0])][-1] = "0" * 64
+    known[str(files[0])][-1] = "0" * 64  # a wrong hash in it
     store.write_text(json.dumps(known), encoding="utf-8")
     assert [file for file, _ in changed_unseen()] == [files[0]]
     assert content_of(files) == before
+    files[0].write_bytes(b"other")  # what looks changed or is gone is no news: the next run notices by itself
+    files[1].unlink()
+    assert changed_unseen() == []
+    assert known_content(files)[:2] == ["", ""]
 
 
 def expected(content: bytes) -> str:
     return blake3(content).hexdigest()
-
-
-def test_a_file_is_replaced_in_one_step(project: Path) -> None:
-    """Whoever reads it at that moment sees all of the old text or all of the new."""
-    file = project / "a.txt"
-    file.write_text("old", encoding="utf-8")
-    with file.open(encoding="utf-8") as reader:
-        write_atomically(file, "new and longer")
-        assert reader.read() == "old"
-    assert file.read_text(encoding="utf-8") == "new and longer"
-    assert [each.name for each in project.glob("*a.txt*")] == ["a.txt"]
 
 
 HASH_MANY = """
@@ -156,18 +136,7 @@ def test_two_processes_at_once(project: Path) -> None:
     contents = [bytes([number]) * 1000 for number in range(40)]
     for number, content in enumerate(contents):
         (project / f"{number}.bin").write_bytes(content)
-    both = [
-        subprocess.Popen(
-            [sys.executable, "-c", HASH_MANY],
-            cwd=project,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(2)
-    ]
-    for process in both:
+    for process in [python(HASH_MANY) for _ in range(2)]:
         said, problems = process.communicate(timeout=300)
         assert process.returncode == 0, problems
         assert said.split() == [expected(content) for content in contents] * 5
@@ -219,17 +188,16 @@ def test_a_mapped_file_is_found_though_it_was_closed(file: Path, searched: list[
     assert len(searched) == 1
 
 
-def test_a_file_that_is_written_as_ever(file: Path, searched: list[int]) -> None:
-    with file.open("ab"):
-        assert mapped_for_writing({file.stat().st_ino: file}) == set()
-    assert searched
-
-
-def test_on_other_disks_all_processes_are_searched(
-    file: Path, searched: list[int], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("local", [True, False])
+def test_a_file_that_is_written_as_ever_or_on_other_disks(
+    file: Path, searched: list[int], monkeypatch: pytest.MonkeyPatch, local: bool
 ) -> None:
-    monkeypatch.setattr(inputs, "_local_disks", set[int])
-    assert mapped_for_writing({file.stat().st_ino: file}) == set()
+    with ExitStack() as stack:
+        if local:
+            stack.enter_context(file.open("ab"))
+        else:
+            monkeypatch.setattr(inputs, "_local_disks", set[int])
+        assert mapped_for_writing({file.stat().st_ino: file}) == set()
     assert searched
 
 
@@ -282,6 +250,9 @@ def test_a_change_that_is_not_committed(database: Path, mode: str) -> None:
     writer.rollback()
     content_of([database])
     writer.close()
+    database.write_bytes(b"no database")  # names alone say nothing
+    database.with_name(f"{database.name}-wal").write_bytes(b"of somebody else")
+    content_of([database])
 
 
 def test_rows_in_the_log_of_duckdb(database: Path) -> None:
@@ -296,9 +267,3 @@ def test_rows_in_the_log_of_duckdb(database: Path) -> None:
         content_of([file])
     writer.close()
     content_of([file])
-
-
-def test_names_alone_say_nothing(database: Path) -> None:
-    database.write_bytes(b"no database")
-    database.with_name(f"{database.name}-wal").write_bytes(b"of somebody else")
-    content_of([database])

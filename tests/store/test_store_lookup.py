@@ -35,7 +35,8 @@ def job(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
-def test_load_gives_what_was_written(job: Path) -> None:
+def test_load_gives_what_was_written_by_us_and_by_exax(job: Path) -> None:
+    assert shortloop.load is load
     result = load("main-3")
     assert (result.job, result.path, result.stage, result.partition) == ("main-3", job, "train", "S01")
     assert set(result.arrays) == {"weights", "labels"}
@@ -43,10 +44,7 @@ def test_load_gives_what_was_written(job: Path) -> None:
     assert isinstance(result.arrays["weights"], np.memmap)
     assert result.facts == {"classes": ["x", "y"]}
     assert result.problem is None
-
-
-def test_load_gives_what_exax_wrote(job: Path) -> None:
-    result = load("main-3")
+    assert result.job in repr(result)
     assert result.method == "train"
     assert result.options == {"partition": "S01", "decoding": {"folds": 3}}
     assert result.inputs == {"features": "main-2", "permuted": ["main-1", "other-7"]}
@@ -54,12 +52,9 @@ def test_load_gives_what_exax_wrote(job: Path) -> None:
     assert result.seconds == 1.5
     assert result.made.timestamp() == 1_700_000_000.0
     assert result.made.tzinfo is not None
-
-
-def test_load_is_what_the_package_offers(job: Path) -> None:
-    assert shortloop.load is load
-    assert shortloop.load("main-3").stage == "train"
-    assert str(shortloop.load("main-3").job) in repr(shortloop.load("main-3"))
+    result.facts["new"] = result.options["new"] = 1  # which are copies
+    assert "new" not in result.facts
+    assert "new" not in result.options
     with pytest.raises(AttributeError, match="no_such"):
         getattr(shortloop, "no_such")  # noqa: B009
 
@@ -96,26 +91,19 @@ def test_a_job_that_did_not_finish_is_refused(
     assert caught.value.found == "main-5"
 
 
-def test_a_job_of_another_package_is_refused(job: Path) -> None:
+def test_jobs_without_a_record_or_whose_files_are_cut_short(job: Path) -> None:
     make_job(job.parents[2], "main-6")
     with pytest.raises(InputError, match="left no record") as caught:
         load("main-6")
     assert "ax job main-6" in caught.value.message
-
-
-def test_a_record_that_is_cut_short_is_named(job: Path) -> None:
-    record = job / "record.json"
+    file, record = job / "weights.npy", job / "record.json"
+    file.write_bytes(file.read_bytes()[:-8])
+    with pytest.raises((ValueError, OSError)):
+        load("main-3").arrays["weights"]
     record.write_bytes(record.read_bytes()[:40])
     with pytest.raises(InputError, match="damaged") as caught:
         load("main-3")
     assert caught.value.file == str(record)
-
-
-def test_an_array_that_is_cut_short_is_never_returned(job: Path) -> None:
-    file = job / "weights.npy"
-    file.write_bytes(file.read_bytes()[:-8])
-    with pytest.raises((ValueError, OSError)):
-        load("main-3").arrays["weights"]
 
 
 def test_a_rejected_job_says_why(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,13 +114,6 @@ def test_a_rejected_job_says_why(project: Path, monkeypatch: pytest.MonkeyPatch)
     assert result.problem.splitlines()[0] == "no labels"
     assert "b.npz" in result.problem
     assert "nothing>" in repr(result)
-
-
-def test_facts_and_options_are_copies(job: Path) -> None:
-    result = load("main-3")
-    result.facts["new"] = result.options["new"] = 1
-    assert "new" not in result.facts
-    assert "new" not in result.options
 
 
 @pytest.mark.parametrize("text", ["slices: many\n", "slices: 2\n", "nonsense: 3\n"])

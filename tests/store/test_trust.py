@@ -64,16 +64,12 @@ def lose_the_index(folder: Path) -> None:
     shutil.rmtree(folder.with_name(".shortloop"))
 
 
-def alter(folder: Path) -> None:
-    (folder / "x.npy").write_bytes(b"A RESULT")
+def alter(name: str) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        content = (folder / name).read_bytes()
+        (folder / name).write_bytes(content[:-1] + b"?")
 
-
-def cut_short(folder: Path) -> None:
-    os.truncate(folder / "x.npy", 3)
-
-
-def lengthen(folder: Path) -> None:
-    (folder / "x.npy").write_bytes(b"a result and more")
+    return change
 
 
 def remove(name: str) -> Callable[[Path], None]:
@@ -131,9 +127,9 @@ def delete(folder: Path) -> None:
         (touch, USED),
         (copy, USED),
         (lose_the_index, USED),
-        (alter, ASIDE),
-        (cut_short, ASIDE),
-        (lengthen, ASIDE),
+        *[(alter(name), ASIDE) for name in ("x.npy", "record.json", "setup.json")],
+        (lambda folder: os.truncate(folder / "x.npy", 3), ASIDE),
+        (lambda folder: (folder / "x.npy").write_bytes(b"a result and more"), ASIDE),
         (remove("x.npy"), ASIDE),
         (remove("setup.json"), ASIDE),
         (add_a_result, ASIDE),
@@ -150,23 +146,18 @@ def delete(folder: Path) -> None:
         (delete, FORGOTTEN._replace(mark=DELETED)),
     ],
 )
-def test_the_table(folder: Path, change: Callable[[Path], None], done: Done) -> None:
+def test_the_table(folder: Path, change: Callable[[Path], object], done: Done) -> None:
     change(folder)
     with Store() as store:
         used = store.find(ONE.key()) is not None
         marks = [name for name in (FINISHED, SET_ASIDE, DELETED) if (folder / name).exists()]
         indexed = bool(store.index.by_key(ONE.key()))
         assert Done(used, "".join(marks), indexed, ONE.key() in store.damaged) == done
+        if change is fill_again_and_record:  # it is noted by its own key, and read before it is used
+            assert [row.states for row in store.index.by_key(TWO.key())] == [[]]
+            assert store.find(TWO.key()) is not None
     with Store() as store:
         assert (store.find(ONE.key()) is not None) == done.used
-
-
-def test_a_job_of_another_key_is_noted_by_its_own(folder: Path) -> None:
-    fill_again_and_record(folder)
-    with Store() as store:
-        assert store.find(ONE.key()) is None
-        assert [row.states for row in store.index.by_key(TWO.key())] == [[]]  # read before it is used
-        assert store.find(TWO.key()) is not None
 
 
 def test_a_job_of_another_number_of_slices_waits_for_it(project: Path) -> None:
@@ -188,11 +179,24 @@ def test_a_job_of_another_number_of_slices_waits_for_it(project: Path) -> None:
     assert (folder / FINISHED).is_file()
 
 
+def test_what_is_set_aside_stays_so_and_says_why(folder: Path) -> None:
+    content = (folder / "x.npy").read_bytes()
+    alter("x.npy")(folder)
+    with Store() as store:
+        assert store.find(ONE.key()) is None
+        assert store.damaged == {ONE.key(): ("main-1", "x.npy was altered")}
+        assert reason_to_build(store, ONE, None, {}) == "main-1 was damaged: x.npy was altered"
+        assert store.find_alike("") == []
+    (folder / "x.npy").write_bytes(content)  # whoever puts it right again has to say so
+    with Store() as store:
+        assert store.find(ONE.key()) is None
+
+
 def test_what_may_not_be_written_is_not_used_and_left(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(self: Path, target: Path) -> None:
         raise PermissionError(1, "Operation not permitted")
 
-    alter(folder)
+    alter("x.npy")(folder)
     monkeypatch.setattr(Path, "replace", refuse)
     with Store() as store:
         assert store.find(ONE.key()) is None

@@ -5,18 +5,17 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from jobs_project import ROOT, empty_project, make_job
-from jobs_recorded import manifest_for, parts_with, recorded_job
+from jobs_project import empty_project, make_job
+from jobs_recorded import manifest_for, recorded_job
+from python_process import line_of, python
 
 from shortloop.base.errors import InputError
-from shortloop.plan.explain.reasons import reason_to_build
-from shortloop.project.project import DELETED, FINISHED, job_folders
+from shortloop.project.project import job_folders
 from shortloop.store.index import Place, Purpose
 from shortloop.store.store import Store
 from shortloop.store.workdir import HELD, HIDDEN, hidden_folder, only_run, project_at, project_name
@@ -26,22 +25,25 @@ project = pytest.fixture(empty_project)
 MAIN = Path("workdirs/main", HIDDEN)
 
 
-@pytest.mark.parametrize(
-    ("workdir", "name"), [("workdirs/main", "../.."), ("w", ".."), ("../elsewhere/main", "{project}")]
-)
-def test_a_project_has_a_name_in_its_workdir(project: Path, workdir: str, name: str) -> None:
-    folder = project / workdir
-    assert project_name(folder) == name.format(project=project)
-    assert project_at(folder, project_name(folder)) == project
-
-
-def test_a_workdir_that_is_a_link_out_of_the_project_is_not_inside(project: Path, tmp_path: Path) -> None:
-    (tmp_path / "large-disk").mkdir()
-    (project / "workdirs").symlink_to(tmp_path / "large-disk")
+def test_a_project_has_a_name_in_its_workdir(project: Path, tmp_path: Path) -> None:
+    for workdir, name in (("workdirs/main", "../.."), ("w", ".."), ("../elsewhere/main", str(project))):
+        folder = project / workdir
+        assert project_name(folder) == name
+        assert project_at(folder, project_name(folder)) == project
+    folder = project / "workdirs/main/main-1"
+    with Store() as store:
+        recorded_job(project, "main-1")
+        store.add(folder, manifest_for(folder))
+    with Store() as store:
+        manifest = store.manifest_of("main-1")
+        assert manifest is not None
+        assert manifest.project == "../.."
+    (project / "workdirs").rename(tmp_path / "large-disk")
+    (project / "workdirs").symlink_to(tmp_path / "large-disk")  # which is not inside of the project
     assert project_name(project / "workdirs/main") == str(project)
 
 
-def test_what_is_kept_there_is_no_job(project: Path) -> None:
+def test_what_is_kept_there_is_no_job_and_what_cannot_be_made_is_explained(project: Path) -> None:
     from accelerator.job import dirnamematcher
 
     make_job(project, "main-1")
@@ -49,9 +51,6 @@ def test_what_is_kept_there_is_no_job(project: Path) -> None:
     hidden_folder(workdir)
     assert [each.name for each in job_folders({"main": workdir})] == ["main-1"]
     assert list(filter(dirnamematcher("main"), [HIDDEN, "main-1"])) == ["main-1"]
-
-
-def test_a_workdir_that_cannot_be_made_is_explained(project: Path) -> None:
     (project / "elsewhere").write_text("no folder", encoding="utf-8")
     with pytest.raises(InputError, match="the workdir cannot be used") as caught:
         Store()
@@ -87,35 +86,6 @@ def test_places_of_several_workdirs(project: Path) -> None:
         assert (store.index.settings_file("s"), store.index.settings_file("t")) == ("s.toml", None)
 
 
-def test_a_job_says_which_project_it_was_built_for(project: Path) -> None:
-    folder = project / "workdirs/main/main-1"
-    with Store() as store:
-        recorded_job(project, "main-1")
-        store.add(folder, manifest_for(folder))
-    with Store() as store:
-        manifest = store.manifest_of("main-1")
-        assert manifest is not None
-        assert manifest.project == "../.."
-
-
-@pytest.mark.parametrize("noticed", [True, False])
-def test_a_deleted_job_is_not_called_damaged(project: Path, noticed: bool) -> None:
-    """Perhaps the index still knows it, as whoever deleted it was cut off."""
-    manifest = recorded_job(project, "main-1", parts_with())
-    folder = project / "workdirs/main/main-1"
-    with Store() as store:
-        store.note(folder, manifest)
-    (folder / FINISHED).rename(folder / DELETED)
-    (folder / "x.npy").unlink()
-    with Store() as store:
-        if noticed:
-            store.index.forget("main-1")
-        assert store.find(manifest.key) is None
-        assert store.damaged == {}
-        assert reason_to_build(store, manifest.parts, store.manifest_of("main-1"), {}) == "main-1 was deleted"
-    assert (folder / DELETED).exists()
-
-
 HOLD = """
 import sys
 from shortloop.store.workdir import only_run
@@ -125,25 +95,9 @@ with only_run(sys.argv[1]):
 """
 
 
-def start(what: str, **environment: str) -> subprocess.Popen[str]:
-    """A process that waits for the run, holds it, and ends with its input."""
-    return subprocess.Popen(
-        [sys.executable, "-c", HOLD, what],
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-
-
-def line_of(process: subprocess.Popen[str]) -> str:
-    assert process.stdout is not None
-    return process.stdout.readline().strip()
-
-
 @contextmanager
 def held() -> Iterator[subprocess.Popen[str]]:
-    process = start("the first")
+    process = python(HOLD, "the first")
     try:
         assert line_of(process) == "has it"
         yield process
@@ -155,13 +109,13 @@ def held() -> Iterator[subprocess.Popen[str]]:
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_the_second_waits_until_the_first_is_gone(project: Path, number: int) -> None:
     with held() as first:
-        second = start("the second")
+        second = python(HOLD, "the second")
         said = line_of(second)
         assert said.startswith("waiting for another run to end: the first, process ")
         assert str(first.pid) in said
         first.send_signal(number)
         assert line_of(second) == "has it"
-        third = start("the third")
+        third = python(HOLD, "the third")
         assert "the second" in line_of(third)
         second.communicate("")
         assert line_of(third) == "has it"
@@ -180,10 +134,10 @@ def test_who_does_not_wait_is_told_who_has_it(project: Path) -> None:
 def test_a_child_of_the_one_that_holds_it_goes_on(project: Path) -> None:
     """`shortloop run` holds it for the `ax run` that it starts."""
     with only_run("the parent"):
-        child = start("the child", **{HELD: str(os.getpid())})
+        child = python(HOLD, "the child", environment={HELD: str(os.getpid())})
         assert line_of(child) == "has it"
         child.communicate("")
-        stranger = start("a stranger", **{HELD: "1"})
+        stranger = python(HOLD, "a stranger", environment={HELD: "1"})
         assert "the parent" in line_of(stranger)
     assert line_of(stranger) == "has it"
     stranger.communicate("")
@@ -193,7 +147,7 @@ def test_a_child_of_the_one_that_holds_it_goes_on(project: Path) -> None:
 def test_a_holder_that_does_not_say_who_it_is(project: Path, text: str) -> None:
     with held():
         (project / "workdirs/.cache/jobs/run.lock").write_text(text, encoding="utf-8")
-        second = start("the second")
+        second = python(HOLD, "the second")
         assert line_of(second).endswith("a process that does not say which")
         second.kill()
         second.communicate()
@@ -212,7 +166,7 @@ def test_a_workdir_has_one_run_of_whichever_project(project: Path) -> None:
     other = on_the_same_workdir(project)
     with held() as first:
         os.chdir(other)
-        second = start("the second")
+        second = python(HOLD, "the second")
         said = line_of(second)
         waited_for = f"the first of the project {project}, process {first.pid}, since "
         assert said.startswith(f"waiting for another run to end: {waited_for}")
@@ -250,15 +204,9 @@ def test_projects_that_share_two_workdirs_never_wait_for_each_other_for_ever(pro
     for folder, lines in ((project, shared), (other, shared[::-1])):
         each = "".join(lines).replace("./elsewhere", str(project / "elsewhere"))
         (folder / "accelerator.conf").write_text(f"{head}workdirs:\n{each}{tail}", encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    running = [
-        subprocess.Popen(
-            [sys.executable, "-c", TAKE_MANY], cwd=folder, env=environment, stdout=subprocess.DEVNULL
-        )
-        for folder in (project, other)
-    ]
+    running = [python(TAKE_MANY, cwd=folder) for folder in (project, other)]
     try:
-        assert [process.wait(timeout=300) for process in running] == [0, 0]
+        assert [process.communicate(timeout=300)[0].splitlines()[-1] for process in running] == ["done"] * 2
     finally:
         for process in running:
             process.kill()

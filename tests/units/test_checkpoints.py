@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from source_tree import ROOT
+from python_process import python
 
 from shortloop.stages.content import SIZE
 from shortloop.store.crash_repair import CHECKPOINTS
@@ -52,48 +50,45 @@ def work(
     return ran
 
 
-def test_all_units_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("done", range(7))
+def test_the_next_job_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, done: int) -> None:
     folder = job_folder(tmp_path, 7)
-    assert work(folder, monkeypatch) == list(range(6))
+    clear_checkpoint(folder)  # no file of a job is needed for that
+    assert CHECKPOINTS not in os.listdir(tmp_path)
+    assert work(folder, monkeypatch, stop_after=done) == list(range(done))
+    if done < 6:
+        folder = job_folder(tmp_path, 8)
+        assert work(folder, monkeypatch) == list(range(done, 6))
     assert np.load(folder / "squares.npy").tolist() == [0, 1, 4, 9, 16, 25]
     clear_checkpoint(folder)
-    assert not list((tmp_path / ".checkpoints").iterdir())
-    assert np.load(folder / "squares.npy").tolist() == [0, 1, 4, 9, 16, 25]
-
-
-@pytest.mark.parametrize("done", range(6))
-def test_the_next_job_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, done: int) -> None:
-    assert work(job_folder(tmp_path, 7), monkeypatch, stop_after=done) == list(range(done))
-    folder = job_folder(tmp_path, 8)
-    assert work(folder, monkeypatch) == list(range(done, 6))
+    assert not list((tmp_path / CHECKPOINTS).iterdir())
     assert np.load(folder / "squares.npy").tolist() == [0, 1, 4, 9, 16, 25]
 
 
 @pytest.mark.parametrize(
-    ("change", "n"),
+    ("change", "n", "damage"),
     [
-        ({"hash": "34cd"}, 6),
-        ({"options": {"seed": 2}}, 6),
-        ({"jobs": {"features": "main-4"}}, 6),
-        ({"method": "apply"}, 6),
-        ({}, 7),  # arrays of another shape
+        ({"hash": "34cd"}, 6, None),
+        ({"options": {"seed": 2}}, 6, None),
+        ({"jobs": {"features": "main-4"}}, 6, None),
+        ({"method": "apply"}, 6, None),
+        ({}, 7, None),  # arrays of another shape
+        ({}, 6, ("squares.npy", "cut short")),
+        ({}, 6, ("boot", "another boot")),  # as after a power cut
     ],
 )
 def test_another_computation_begins_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], n: int
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    change: dict[str, Any],
+    n: int,
+    damage: tuple[str, str] | None,
 ) -> None:
     work(job_folder(tmp_path, 7), monkeypatch, stop_after=4)
+    if damage:
+        (file,) = tmp_path.glob(f"{CHECKPOINTS}/*/{damage[0]}")
+        file.write_text(damage[1])
     assert work(job_folder(tmp_path, 8, **change), monkeypatch, n=n) == list(range(n))
-
-
-@pytest.mark.parametrize(("name", "content"), [("squares.npy", b"cut short"), ("boot", b"another boot")])
-def test_a_damaged_array_and_a_power_cut_begin_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: bytes
-) -> None:
-    work(job_folder(tmp_path, 7), monkeypatch, stop_after=4)
-    (file,) = tmp_path.glob(f".checkpoints/*/{name}")
-    file.write_bytes(content)
-    assert work(job_folder(tmp_path, 8), monkeypatch) == list(range(6))
 
 
 def test_a_job_that_has_not_ended_yet_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,14 +129,7 @@ def test_killed_processes_lose_only_what_they_were_at(tmp_path: Path) -> None:
     ran: list[int] = []
     for number in range(20):
         folder = job_folder(tmp_path, number)
-        process = subprocess.Popen(
-            [sys.executable, "-c", SLOW],
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            stdout=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+        process = python(SLOW, cwd=folder)
         assert process.stdout is not None
         if number < 3:  # killed at some moment, parent and child alike
             first = process.stdout.readline()
@@ -159,11 +147,6 @@ def test_killed_processes_lose_only_what_they_were_at(tmp_path: Path) -> None:
     assert (squares == (np.arange(40) ** 2)[:, np.newaxis]).all()
 
 
-def test_no_file_of_a_job_is_needed_to_clear(tmp_path: Path) -> None:
-    clear_checkpoint(tmp_path / "main-1")
-    assert CHECKPOINTS not in os.listdir(tmp_path)
-
-
 def pages(folder: Path, monkeypatch: pytest.MonkeyPatch, stop_after: int = 9, code: str = "") -> list[str]:
     """Run the units of a job that keeps files; the files of the job once all are done."""
     monkeypatch.chdir(folder)
@@ -179,16 +162,23 @@ def pages(folder: Path, monkeypatch: pytest.MonkeyPatch, stop_after: int = 9, co
 ALL_PAGES = [f"pages/{unit}.txt" for unit in range(4)]
 
 
+@pytest.mark.parametrize("power_cut", [False, True])
 @pytest.mark.parametrize("done", range(5))
-def test_files_outlive_a_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, done: int) -> None:
+def test_files_outlive_a_cut_unless_the_power_was_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, done: int, power_cut: bool
+) -> None:
     assert pages(job_folder(tmp_path, 7), monkeypatch, stop_after=done) == ([] if done < 4 else ALL_PAGES)
+    if power_cut:
+        (boot,) = tmp_path.glob(f"{CHECKPOINTS}/*/boot")
+        boot.write_text("another boot")
+        done = 0
     folder = job_folder(tmp_path, 8)
     assert pages(folder, monkeypatch) == ALL_PAGES
     left = [(folder / f"pages/{unit}.txt").read_text(encoding="utf-8") for unit in range(4)]
     assert left == [f"main-{7 if unit < done else 8} {unit}" for unit in range(4)]
     clear_checkpoint(folder)
     assert (folder / "pages/0.txt").is_file()
-    assert not list((tmp_path / ".checkpoints").iterdir())
+    assert not list((tmp_path / CHECKPOINTS).iterdir())
 
 
 def test_two_units_give_no_file_of_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,15 +218,6 @@ def test_other_code_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     pages(folder, monkeypatch, code="b")
     left = [(folder / f"pages/{unit}.txt").read_text(encoding="utf-8") for unit in range(4)]
     assert left == ["main-1 0", "main-1 1", "main-9 2", "main-9 3"]
-
-
-def test_after_a_power_cut_files_begin_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pages(job_folder(tmp_path, 7), monkeypatch, stop_after=3)
-    (boot,) = tmp_path.glob(".checkpoints/*/boot")
-    boot.write_text("another boot")
-    folder = job_folder(tmp_path, 8)
-    assert pages(folder, monkeypatch) == ALL_PAGES
-    assert (folder / "pages/0.txt").read_text(encoding="utf-8") == "main-8 0"
 
 
 def key(name: str) -> bytes:
@@ -298,18 +279,15 @@ def test_each_process_has_a_file_of_its_own(tmp_path: Path, monkeypatch: pytest.
     assert len([*tmp_path.glob(".checkpoints/*/rows.*")]) == 3
 
 
-@pytest.mark.parametrize("cut", [1, 4, HEAD.size, HEAD.size + 2])
-def test_a_row_that_was_cut_off_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cut: int) -> None:
-    file = two_rows(tmp_path, monkeypatch)
-    os.truncate(file, file.stat().st_size - cut)
-    again = row_keeper(job_folder(tmp_path, 8), monkeypatch, 2)
-    assert again.rows_before() == {key("first"): FIRST}
-
-
-def test_a_row_that_was_altered_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_row_that_was_cut_off_or_altered_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = two_rows(tmp_path, monkeypatch)
     again = row_keeper(job_folder(tmp_path, 8), monkeypatch, 2)
     whole = file.read_bytes()
-    for at in range(HEAD.size + len(FIRST), len(whole)):
-        file.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
-        assert again.rows_before() == {key("first"): FIRST}, at
+    altered = [
+        whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]
+        for at in range(HEAD.size + len(FIRST), len(whole))
+    ]
+    cut = [whole[:-length] for length in (1, 4, HEAD.size, HEAD.size + 2)]
+    for other in (*altered, *cut):
+        file.write_bytes(other)
+        assert again.rows_before() == {key("first"): FIRST}

@@ -2,45 +2,32 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import time
 
 import pytest
-from source_tree import ROOT
+from python_process import line_of, python
 
 from shortloop.units.process_ends import how_ended, job_lost, process_of
 
 
 @pytest.mark.parametrize(
-    ("status", "said"),
+    ("status", "said", "hint"),
     [
-        (0, "exit with status 0"),
-        (3, "exit with status 3"),
-        (-9, "signal 9 (SIGKILL)"),
-        (-11, "signal 11 (SIGSEGV)"),
-        (-45, "signal 45"),
+        (0, "exit with status 0", ""),
+        (3, "exit with status 3", "raise an exception"),
+        (-6, "signal 6 (SIGABRT)", "compiled code"),
+        (-9, "signal 9 (SIGKILL)", "memory"),
+        (-11, "signal 11 (SIGSEGV)", "compiled code"),
+        (-45, "signal 45", ""),
     ],
 )
-def test_signals_have_names(status: int, said: str) -> None:
+def test_signals_have_names_and_the_hint_goes_with_the_end(status: int, said: str, hint: str) -> None:
     assert how_ended(status) == said
-
-
-@pytest.mark.parametrize(
-    ("status", "hint"),
-    [(-9, "memory"), (-11, "compiled code"), (-6, "compiled code"), (1, "raise an exception")],
-)
-def test_the_hint_goes_with_the_end(status: int, hint: str) -> None:
     error = job_lost("main-1 (fit)", how_ended(status), "firm 3 of fit")
     assert hint in str(error.hint)
     assert "firm 3 of fit" in error.message
     assert "main-1 (fit)" in error.message
-
-
-def test_units_of_a_job_are_told_if_they_are_known() -> None:
-    assert "unit:" not in job_lost("main-1 (fit)", how_ended(-9)).message
-    assert "firm 3" in job_lost("main-1 (fit)", how_ended(-9), "firm 3").message
+    assert "unit:" not in job_lost("main-1 (fit)", how_ended(status)).message
 
 
 FAMILY = """
@@ -64,14 +51,8 @@ def ended(process: int) -> bool:
 
 
 def test_jobs_and_their_slices_end_with_the_process_that_forked_them() -> None:
-    top = subprocess.Popen(
-        [sys.executable, "-c", FAMILY],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert top.stdout is not None
-    below = [int(process) for process in top.stdout.readline().split()]
+    top = python(FAMILY)
+    below = [int(process) for process in line_of(top).split()]
     assert len(below) == 2
     assert not any(map(ended, below))
     top.kill()
@@ -80,4 +61,3 @@ def test_jobs_and_their_slices_end_with_the_process_that_forked_them() -> None:
     while not all(map(ended, below)) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert all(map(ended, below))
-    top.stdout.close()

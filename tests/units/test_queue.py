@@ -43,59 +43,60 @@ def test_one_process_draws_all_largest_first(costs: list[float]) -> None:
     assert all(a < b for a, b in pairwise(drawn) if costs[a] == costs[b])
 
 
-@pytest.mark.parametrize("seconds", [0.0, 0.0005, 0.02])
-def test_short_units_are_drawn_several_at_a_time(seconds: float) -> None:
-    units = units_of([1.0] * 200)
+@pytest.mark.parametrize(("seconds", "number"), [(0.0, 200), (0.0005, 200), (0.02, 20)])
+def test_short_units_are_drawn_several_at_a_time(seconds: float, number: int) -> None:
+    units = units_of([1.0] * number)
     batches = []
     for batch in units.batches():
         batches.append(batch)
         time.sleep(seconds * len(batch))
-    assert [unit for batch in batches for unit in batch] == list(range(200))
+    assert [unit for batch in batches for unit in batch] == list(range(number))
     assert batches[0] == [0]
     assert len(batches[-1]) == 1
     assert max(map(len, batches)) * seconds <= 2 * MOMENT or seconds > MOMENT
     assert (max(map(len, batches)) > 1) == (seconds < MOMENT)
 
 
-def _work(units: Units, drawn: Queue[tuple[int, list[int]]], pause: float) -> None:
-    mine = []
-    for unit in drawn_from(units):
-        mine.append(unit)
-        time.sleep(pause)
-    drawn.put((os.getpid(), mine))
-
-
-@pytest.mark.parametrize(
-    ("workers", "count", "pause"), [(2, 40, 0.002), (5, 3000, 0.0), (8, 3, 0.01), (3, 0, 0.0)]
-)
-def test_forked_processes_share_one_counter(workers: int, count: int, pause: float) -> None:
-    costs = np.random.default_rng(workers).permutation(count).astype(float).tolist()
-    units = units_of(costs)
+def drawn_by_forks(units: Units, pauses: Sequence[float]) -> list[tuple[int, list[int]]]:
+    """What each process has drawn, which pauses after each unit."""
     drawn: Queue[tuple[int, list[int]]] = FORK.Queue()
-    processes = [FORK.Process(target=_work, args=(units, drawn, pause)) for _ in range(workers)]
+
+    def work(pause: float) -> None:
+        mine = []
+        for unit in drawn_from(units):
+            mine.append(unit)
+            time.sleep(pause)
+        drawn.put((os.getpid(), mine))
+
+    processes = [FORK.Process(target=work, args=(pause,)) for pause in pauses]
     for process in processes:
         process.start()
     results = [drawn.get(timeout=60) for _ in processes]
     for process in processes:
         process.join(60)
         assert process.exitcode == 0
+    return results
+
+
+@pytest.mark.parametrize(
+    ("workers", "count", "pause"), [(2, 40, 0.002), (5, 3000, 0.0), (8, 3, 0.01), (3, 0, 0.0)]
+)
+def test_forked_processes_share_one_counter(job: Path, workers: int, count: int, pause: float) -> None:
+    costs = np.random.default_rng(workers).permutation(count).astype(float).tolist()
+    units = units_of(costs)
+    results = drawn_by_forks(units, [pause] * workers)
     assert len({pid for pid, _ in results}) == workers
     everything = [unit for _, mine in results for unit in mine]
     assert sorted(everything) == list(range(count))
     for _, mine in results:  # each worker's own share comes largest first
         assert [costs[unit] for unit in mine] == sorted((costs[unit] for unit in mine), reverse=True)
     assert list(units.batches()) == []  # nor is anything left for the parent
+    assert float((job / PROGRESS).read_text(encoding="ascii").split()[0]) == bool(count)
 
 
 def test_nobody_idles_while_another_has_a_queue() -> None:
     units = units_of([1.0] * 40)
-    drawn: Queue[tuple[int, list[int]]] = FORK.Queue()
-    processes = [FORK.Process(target=_work, args=(units, drawn, pause)) for pause in (0.1, 0.001)]
-    for process in processes:
-        process.start()
-    shares = sorted(len(drawn.get(timeout=60)[1]) for _ in processes)
-    for process in processes:
-        process.join(60)
+    shares = sorted(len(mine) for _, mine in drawn_by_forks(units, [0.1, 0.001]))
     assert sum(shares) == 40
     assert shares[0] < 15  # the slow one takes a few, not half
 
@@ -126,16 +127,6 @@ def test_a_job_tells_what_share_of_the_cost_is_done(job: Path) -> None:
     assert (job / PROGRESS).read_text(encoding="ascii").split()[0] == "1.000"
 
 
-def test_all_workers_of_a_job_tell_together(job: Path) -> None:
-    units = units_of([1.0] * 2000)
-    processes = [FORK.Process(target=lambda: list(units.batches())) for _ in range(4)]
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join(60)
-    assert (job / PROGRESS).read_text(encoding="ascii").split()[0] == "1.000"
-
-
 def test_a_worker_that_dies_has_not_done_its_unit(job: Path) -> None:
     units = units_of([1.0] * 4)
     draw_and_die(units)
@@ -150,20 +141,17 @@ def test_a_job_with_nothing_to_weigh(job: Path, costs: list[float]) -> None:
 
 
 def test_outside_a_job_nothing_is_written(job: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Nor where nothing can be; work goes on."""
     monkeypatch.chdir(tmp_path)
     sys.modules["accelerator.g"].running = "build"  # type: ignore[attr-defined]
     assert list(drawn_from(units_of([1.0] * 3))) == [0, 1, 2]
-    monkeypatch.delitem(sys.modules, "accelerator.g")
-    assert list(drawn_from(units_of([1.0] * 3))) == [0, 1, 2]
     assert list(tmp_path.iterdir()) == []
-
-
-def test_work_goes_on_where_nothing_can_be_told(job: Path) -> None:
+    sys.modules["accelerator.g"].running = "prepare"  # type: ignore[attr-defined]
+    monkeypatch.chdir(job.parent)
     job.rmdir()
     assert list(drawn_from(units_of([1.0] * 3))) == [0, 1, 2]
-
-
-Seconds = Callable[[int], float]
+    monkeypatch.delitem(sys.modules, "accelerator.g")
+    assert list(drawn_from(units_of([1.0] * 3))) == [0, 1, 2]
 
 
 def batches_of(costs: Sequence[float], *how: float, units: Sequence[int] | None = None) -> Batches[int]:
@@ -174,7 +162,7 @@ def batches_of(costs: Sequence[float], *how: float, units: Sequence[int] | None 
 
 
 def simulated(
-    batches: Batches[int], workers: int, seconds: Seconds, lost: Sequence[int] = ()
+    batches: Batches[int], workers: int, seconds: Callable[[int], float], lost: Sequence[int] = ()
 ) -> tuple[list[list[int]], float, float]:
     """Batches in their order, when the last worker ended, and how long all computed; the workers that had the
     batches of these numbers are lost once."""
@@ -215,13 +203,6 @@ def test_every_unit_is_computed_once(
     assert batches.next() == []
 
 
-def test_small_units_are_sent_together_and_leave_no_worker_waiting() -> None:
-    handed, ended, busy = simulated(batches_of([1.0] * 100_000, 2), 2, lambda unit: 1e-3)
-    assert len(handed) < 400  # 100 s
-    assert max(map(len, handed)) <= WORKER_MOMENT / 1e-3 + 1
-    assert ended < busy / 2 + 0.01
-
-
 @pytest.mark.parametrize("workers", [1, 2, 7, 100])
 def test_costs_that_say_nothing_of_seconds_do_no_harm(workers: int) -> None:
     def seconds(unit: int) -> float:
@@ -231,14 +212,24 @@ def test_costs_that_say_nothing_of_seconds_do_no_harm(workers: int) -> None:
     assert ended < busy / workers + 2 * WORKER_MOMENT
 
 
-def test_large_units_come_first_and_alone() -> None:
+def test_large_units_come_first_and_small_ones_are_sent_together() -> None:
     costs = [1.0] * 50 + [1000.0] * 3
     handed, ended, busy = simulated(batches_of(costs, 3), 3, lambda unit: costs[unit] / 500)
     assert handed[:3] == [[50], [51], [52]]
     assert ended == pytest.approx(busy / 3, rel=0.05)
+    handed, ended, busy = simulated(batches_of([1.0] * 100_000, 2), 2, lambda unit: 1e-3)
+    assert len(handed) < 400  # 100 s
+    assert max(map(len, handed)) <= WORKER_MOMENT / 1e-3 + 1
+    assert ended < busy / 2 + 0.01
+    message, workers = 1e-3, 1000
+    batches = batches_of([1.0] * 1_000_000, workers, message)
+    handed, _, _ = simulated(batches, workers, lambda unit: 0.01)
+    later = [len(batch) * 0.01 for batch in handed[2 * workers : -1]]
+    assert min(later) >= workers * message - 0.01
+    assert max(later) <= 2 * workers * message + 0.01
 
 
-def test_what_a_lost_worker_had_comes_next_and_alone() -> None:
+def test_what_a_lost_worker_had_comes_next_and_alone_and_is_named_if_it_is_lost_again() -> None:
     batches = batches_of([3.0, 3.0, 2.0, 1.0], 1)
     batches.done(batches.next(), 1e-6)
     assert batches.next() == [1]
@@ -248,20 +239,8 @@ def test_what_a_lost_worker_had_comes_next_and_alone() -> None:
     assert batches.next() == [2]
     assert batches.next() == [3]
     assert not batches.has_next()
-
-
-def test_a_unit_that_its_worker_is_lost_with_again_and_again_is_named() -> None:
     batches = batches_of([1.0] * 3, 2)
     assert batches.put_back(batches.next()) == []
     assert batches.next() == [0]
     assert batches.put_back([0, 1]) == []
     assert batches.put_back([1, 0]) == [0]
-
-
-def test_a_thousand_workers_are_not_kept_waiting_for_messages() -> None:
-    message, workers = 1e-3, 1000
-    batches = batches_of([1.0] * 1_000_000, workers, message)
-    handed, _, _ = simulated(batches, workers, lambda unit: 0.01)
-    later = [len(batch) * 0.01 for batch in handed[2 * workers : -1]]
-    assert min(later) >= workers * message - 0.01
-    assert max(later) <= 2 * workers * message + 0.01

@@ -12,25 +12,28 @@ from shortloop.store.inputs import register
 from shortloop.units.node_cache import NodeCache
 
 node = pytest.fixture(node_without_project)
+NOT_HERE = "this worker's node does not have the project"
 WAYS = pytest.mark.parametrize("top", ["here", "code", ""])  # to the folder of the project
 
 
 @WAYS
-@pytest.mark.parametrize("does", ["read", "open", "exists", "is a link"])
-def test_a_file_that_nobody_declared_is_named(node: Node, top: str, does: str) -> None:
+@pytest.mark.parametrize(
+    ("does", "what", "said"),
+    [
+        *[(does, "secret.txt", NOT_HERE) for does in ("read", "open", "exists", "is a link")],
+        *[(does, "data", "is not complete on this node") for does in ("list", "iterate", "walk")],
+        *[
+            (does, "new", "return it as an output of the stage")
+            for does in ("write", "add", "make", "replace")
+        ],
+    ],
+)
+def test_what_was_not_sent_is_refused_by_name(node: Node, top: str, does: str, what: str, said: str) -> None:
     """Where the project's folder would be, that of another one may be: as in these tests."""
-    said = refused(node, top=top or str(node.project), read="secret.txt", does=does)
-    assert str(node.project / "secret.txt") in said
-    assert "this worker's node does not have the project" in said
-
-
-@WAYS
-@pytest.mark.parametrize("does", ["list", "iterate", "walk"])
-def test_a_folder_of_which_there_is_a_part_is_named(node: Node, top: str, does: str) -> None:
     (node.project / "data/second.txt").write_text("not declared", encoding="utf-8")
-    said = refused(node, top=top or str(node.project), read="data", does=does)
-    assert f"{node.project}/data\n" in said
-    assert "is not complete on this node" in said
+    message = refused(node, top=top or str(node.project), read=what, does=does)
+    assert str(node.project / what) + ("\n" if what == "data" else "") in message
+    assert said in message
 
 
 @pytest.mark.parametrize("top", ["here", ""])
@@ -40,12 +43,14 @@ def test_a_cache_in_the_project_hides_nothing(node: Node, top: str) -> None:
     assert values(node.computed(1))[0]["x"] == 42.0
 
 
-def test_a_path_through_a_link_leads_nowhere(
+def test_a_path_through_a_link_leads_nowhere_and_what_a_unit_may_do(
     node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "link").symlink_to(node.project)
     monkeypatch.setenv("PWD", str(tmp_path / "link"))
     assert str(tmp_path / "link/secret.txt") in refused(node, top=str(tmp_path / "link"), read="secret.txt")
+    assert values(node.computed(1, top="here", read="x", does="what may be"))[0]["x"] == 1.0
+    assert values(node.computed(1, top="here", read="data/in put.txt", does="exists"))[0]["x"] == 1.0
 
 
 def test_the_folder_of_inputs_is_that_of_the_run(node: Node, tmp_path: Path) -> None:
@@ -72,25 +77,12 @@ def test_what_is_read_while_modules_are_imported(node: Node) -> None:
     assert str(node.project / "secret.txt") in refused(node)
 
 
-@WAYS
-@pytest.mark.parametrize("does", ["write", "add", "make", "replace"])
-def test_what_a_unit_adds_to_the_project_is_refused(node: Node, top: str, does: str) -> None:
-    said = refused(node, top=top or str(node.project), read="new", does=does)
-    assert str(node.project / "new") in said
-    assert "return it as an output of the stage" in said
-
-
 @pytest.mark.parametrize("does", ["write", "add", "remove", "rename"])
 def test_what_was_sent_stays_as_it_is(node: Node, does: str) -> None:
     said = refused(node, top="here", read="data/in put.txt", does=does)
     assert str(node.project / "data/in put.txt") in said
     assert "a unit changes a file of the project" in said
     assert values(node.computed(1))[0]["x"] == 42.0
-
-
-def test_what_a_unit_may_do(node: Node) -> None:
-    assert values(node.computed(1, top="here", read="x", does="what may be"))[0]["x"] == 1.0
-    assert values(node.computed(1, top="here", read="data/in put.txt", does="exists"))[0]["x"] == 1.0
 
 
 def made_job(project: Path, name: str, made_from: str | None = None) -> Path:

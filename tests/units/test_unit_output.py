@@ -56,13 +56,10 @@ def test_each_unit_has_its_own(tmp_path: Path, names: list[str] | None, fails: b
     assert units(tmp_path, names, fails) == {label[number]: text for number, text in wanted.items()}
 
 
-def test_silent_units_leave_no_file(tmp_path: Path) -> None:
+def test_silent_units_leave_no_file_and_an_index_may_be_cut_short(tmp_path: Path) -> None:
     code = CODE.format(names=None, fails=False).replace("range(6)", "range(1)")
     fresh_python(code, tmp_path)
     assert os.listdir(tmp_path / "OUTPUT") == []
-
-
-def test_an_index_that_was_cut_short_is_read(tmp_path: Path) -> None:
     (tmp_path / "0.units").write_text('["a", 0, 3]\n["b", 3', encoding="utf-8")
     assert [*map(tuple, printed_units(tmp_path / "0"))] == [("a", 0, 3)]
     assert printed_units(tmp_path / "1") == []

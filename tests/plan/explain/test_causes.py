@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from jobs_recorded import result_with
-from toy_jobs import ToyJobs, toy_project, with_code
+from toy_jobs import CODE, ToyJobs, toy_project, with_code
 
 from shortloop.base.errors import InputError
 from shortloop.plan.explain.causes import ArrayDifference, Explained, array_differences, explain, same_cause
@@ -38,6 +38,12 @@ def test_it_is_compared_with_the_job_in_its_place_before(jobs: ToyJobs) -> None:
     found = why("main-2")
     assert (found.before, found.in_place) == ("main-0", True)
     assert words(found) == ["option seed: 1 → 3"]
+    jobs.make("B", options={"seed": 1})  # the first of its kind has nothing to be compared with
+    assert (why("main-3").before, why("main-3").causes) == ("", [])
+    assert words(why("main-3", against="main-0")) == ["option partition: A → B"]
+    jobs.unrecorded(finished=True)
+    with pytest.raises(InputError, match="no record"):
+        why("main-4")
 
 
 def test_without_one_it_is_compared_with_the_most_similar_older_one(jobs: ToyJobs) -> None:
@@ -49,7 +55,9 @@ def test_without_one_it_is_compared_with_the_most_similar_older_one(jobs: ToyJob
     jobs.make(options={"seed": 2, "folds": 10}, code=STEP)
     found = why("main-4")
     assert (found.before, found.in_place) == ("main-2", False)
-    assert words(found) == ["code of steps.step (shortloop/steps.py)"]
+    (cause,) = found.causes
+    assert cause.words == "code of steps.step (shortloop/steps.py)"
+    assert {"+    return x + 1", "-    return x + 2"} <= set(cause.diff)
 
 
 def test_jobs_made_from_others_are_compared_among_themselves(jobs: ToyJobs) -> None:
@@ -59,20 +67,6 @@ def test_jobs_made_from_others_are_compared_among_themselves(jobs: ToyJobs) -> N
     jobs.make(above={"source": kinds[1]}, options={"seed": 2})
     jobs.make(above={"source": kinds[2]}, options={"seed": 2})
     assert why("main-5").before == "main-3"
-
-
-def test_the_first_of_its_kind_has_nothing_to_be_compared_with(jobs: ToyJobs) -> None:
-    jobs.make("B")
-    jobs.make("A")
-    assert (why("main-1").before, why("main-1").causes) == ("", [])
-
-
-def test_code_comes_with_the_lines_that_changed(jobs: ToyJobs) -> None:
-    jobs.make()
-    jobs.make(code=STEP, previous="main-0")
-    (cause,) = why("main-1").causes
-    assert cause.words == "code of steps.step (shortloop/steps.py)"
-    assert {"-    return x + 1", "+    return x + 2"} <= set(cause.diff)
 
 
 def test_an_input_is_followed_to_its_own_cause(jobs: ToyJobs) -> None:
@@ -91,10 +85,15 @@ def test_an_input_is_followed_to_its_own_cause(jobs: ToyJobs) -> None:
     assert words(above) == ["code of steps.step (shortloop/steps.py)"]
 
 
-def test_an_input_that_was_made_again_and_came_out_the_same_is_no_cause(jobs: ToyJobs) -> None:
+def test_an_input_that_came_out_the_same_is_no_cause_and_a_partition_more_is_counted(jobs: ToyJobs) -> None:
     one = jobs.make(method="last", above={"scores": jobs.make()})
     jobs.make(method="last", above={"scores": jobs.make(code=STEP)}, options={"x": 1}, previous=one.job)
     assert words(why("main-3")) == ["option x: none → 1"]
+    old = [jobs.make(name, left=place) for place, name in enumerate("AB", 2)]
+    before = jobs.make(None, method="group", above={"all": old})
+    new = jobs.make("C", left=5)
+    after = jobs.make(None, method="group", above={"all": [*old, new]}, previous=before.job)
+    assert words(why(after.job)) == ["all: 2 → 3 jobs"]
 
 
 def test_inputs_in_another_order(jobs: ToyJobs) -> None:
@@ -119,43 +118,14 @@ def test_many_inputs_with_one_cause_are_told_once(jobs: ToyJobs) -> None:
     assert [(each.manifest.job, number) for each, number in cause.above] == [("main-5", 3), ("main-8", 1)]
 
 
-def test_a_partition_more_is_counted(jobs: ToyJobs) -> None:
-    old = [jobs.make(name, left=place) for place, name in enumerate("AB")]
-    jobs.make(None, method="group", above={"all": old})
-    new = jobs.make("C", left=5)
-    jobs.make(None, method="group", above={"all": [*old, new]}, previous="main-2")
-    assert words(why("main-4")) == ["all: 2 → 3 jobs"]
-
-
-def test_jobs_are_grouped_by_cause_and_stage(jobs: ToyJobs) -> None:
-    for name in "AB":
-        jobs.make(name)
-    for name in "AB":
-        jobs.make(name, code=STEP)
-    jobs.make("A", method="other", code=STEP)
-    groups = same_cause([why(f"main-{number}") for number in (2, 3, 4)])
-    assert [[each.manifest.job for each in group] for group in groups] == [["main-2", "main-3"], ["main-4"]]
-
-
-def test_jobs_of_several_runs_are_told_apart(jobs: ToyJobs) -> None:
-    for settings in ("small", "large"):
-        jobs.make("A", settings=settings)
-    for settings in ("small", "large"):
-        jobs.make("A", settings=settings, code=STEP)
-    groups = same_cause([why("main-2"), why("main-3")])
-    assert [[each.manifest.job for each in group] for group in groups] == [["main-2"], ["main-3"]]
-
-
-def test_two_jobs_can_be_compared_directly(jobs: ToyJobs) -> None:
-    jobs.make("A", options={"seed": 1})
-    jobs.make("B", options={"seed": 1})
-    assert words(why("main-1", against="main-0")) == ["option partition: A → B"]
-
-
-def test_a_job_without_a_manifest_cannot_be_explained(jobs: ToyJobs) -> None:
-    jobs.unrecorded(finished=True)
-    with pytest.raises(InputError, match="no record"):
-        why("main-0")
+def test_jobs_are_grouped_by_cause_stage_and_run(jobs: ToyJobs) -> None:
+    for code in (CODE, STEP):
+        for name, settings in (("A", "small"), ("B", "small"), ("A", "large")):
+            jobs.make(name, settings=settings, code=code)
+    jobs.make("A", method="other", settings="small", code=STEP)
+    groups = same_cause([why(f"main-{number}") for number in (3, 4, 5, 6)])
+    found = [[each.manifest.job for each in group] for group in groups]
+    assert found == [["main-3", "main-4"], ["main-5"], ["main-6"]]
 
 
 def test_differences_of_arrays(tmp_path: Path) -> None:
@@ -174,10 +144,6 @@ def test_differences_of_arrays(tmp_path: Path) -> None:
         ArrayDifference("gone", "1 int64", "", None, None),
         ArrayDifference("more", "", "1 float64", None, None),
     ]
-
-
-@pytest.mark.parametrize("value", [np.inf, np.nan])
-def test_a_number_that_became_none_differs(tmp_path: Path, value: float) -> None:
-    one, other = result_with(tmp_path / "a", x=[1.0, 2.0]), result_with(tmp_path / "b", x=[1.0, value])
-    (found,) = array_differences(one, other)
-    assert found.differ == 1
+    for value in (np.inf, nan):  # a number that became none
+        one, other = result_with(tmp_path / "a", x=[1.0, 2.0]), result_with(tmp_path / "b", x=[1.0, value])
+        assert [found.differ for found in array_differences(one, other)] == [1]

@@ -90,6 +90,10 @@ def test_the_result_of_a_job(project: Path, monkeypatch: pytest.MonkeyPatch) -> 
     with monkeypatch.context() as inside:
         inside.chdir(folder)
         write_record("toy", "A", {}, facts={"n": 1})
-    assert Built("main-3", "toy", "A", folder).result().facts == {"n": 1}
+    built = Built("main-3", "toy", "A", folder)
+    assert built.result().facts == {"n": 1}
+    assert built["n"] == 1
+    with pytest.raises(TypeError):
+        iter(built)  # type: ignore[call-overload]
     with pytest.raises(InputError):
         Built("", "toy", "A").result()

@@ -127,6 +127,27 @@ def test_arguments_that_are_unknown_or_missing_are_named(
     assert caught.value.expected == "spec, kind, count, file, extra, later, others, panel"
 
 
+UNITS = """
+from shortloop import Job, stage
+
+
+def rows(data: Job):
+    return [(1, 2)]
+
+
+@stage(units=rows)
+def each(unit, power: int, data: Job):
+    return {"n": power}
+"""
+
+
+def test_an_option_in_the_place_of_a_unit_is_explained(methods: Path) -> None:
+    (methods / "a_each.py").write_text(UNITS, encoding="utf-8")
+    with pytest.raises(InputError, match="wrong arguments for the stage each") as caught:
+        asked("each", power=2, data=PANEL)
+    assert "before power" in str(caught.value.hint)
+
+
 @pytest.mark.parametrize("wrong", ["main-1", [PANEL, "main-1"], 3, {"a": PANEL}, [PANEL], (), ["main-1"]])
 def test_what_is_no_job_is_refused(methods: Path, wrong: object) -> None:
     with pytest.raises(InputError, match="the stage fit is made from jobs") as caught:

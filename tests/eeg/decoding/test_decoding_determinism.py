@@ -1,4 +1,4 @@
-"""The same input gives the same bits: again, in another order, beside other work, in another process."""
+"""The same input gives the same bits: again, in another order, process or layout in memory."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from shortloop.base.types import Span
+from shortloop.eeg.decoding.apply import apply_held_out, apply_weights, refit_and_apply, stack_weights
+from shortloop.eeg.decoding.estimators.base import EstimatorSettings
+from shortloop.eeg.decoding.estimators.lda import LdaSettings
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.estimators.matlab_svm import MatlabSvmSettings
 from shortloop.eeg.decoding.estimators.sklearn import SklearnSettings
@@ -69,3 +73,69 @@ def test_same_bits(estimator: Any, tmp_path: Path) -> None:
     assert [trained(x, labels, estimator) for x in mapped] == forwards
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("fork")) as pool:
         assert list(pool.map(_trained_bin, [(b, estimator) for b in range(4)])) == forwards
+
+
+TRIALS, FEATURES, BINS, CLASSES, FOLDS = 36, 60, 3, 3, 3
+LABELS = np.random.default_rng(0).permutation(np.tile(np.arange(CLASSES), TRIALS // CLASSES))
+IN_FOLDS = stratified_folds(LABELS, FOLDS, 0)
+OF_EACH_KIND: dict[str, EstimatorSettings] = {
+    "linear-svm": LinearSvmSettings(inner_folds=2),
+    "matlab-svm": MatlabSvmSettings(kind="matlab-svm"),
+    "lda": LdaSettings(kind="lda"),
+    "sklearn, linear": SklearnSettings(kind="sklearn", path="sklearn.linear_model.RidgeClassifier"),
+    "sklearn, not linear": SklearnSettings(kind="sklearn", path="sklearn.naive_bayes.GaussianNB"),
+}
+
+
+@pytest.fixture(params=range(2))
+def both(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Bins of trials by rows, and the same as a map of a file that has them by columns."""
+    rng = np.random.default_rng(request.param)
+    x = rng.standard_normal((BINS, TRIALS, FEATURES)) * 10.0 ** rng.integers(-6, 6, FEATURES)
+    x += LABELS[:, np.newaxis] * (rng.random(FEATURES) < 0.3)
+    x[:, :, 0] = 7.1  # a constant, one that hardly varies, and one far from zero
+    x[:, :, 1] = 1e9 + 1e-3 * rng.standard_normal(TRIALS)
+    x[:, :, 2] = LABELS + (IN_FOLDS == 0) * rng.standard_normal(TRIALS)
+    file = tmp_path / "data"
+    file.write_bytes(b"12345678" + x.transpose(0, 2, 1).tobytes())
+    step = x[0].nbytes
+    mapped = Span(8, x.shape, (step, 8, 8 * TRIALS), "<f8").map(file)
+    x.flags.writeable = False
+    assert not mapped[0].flags.c_contiguous
+    return x, mapped
+
+
+def same_bits(one: np.ndarray, other: np.ndarray) -> bool:
+    return one.shape == other.shape and one.dtype == other.dtype and one.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("scaling", ["separate", "training"])
+@pytest.mark.parametrize("alpha", [0.05, 1.0])
+@pytest.mark.parametrize("estimator", OF_EACH_KIND)
+def test_training_and_applying(
+    both: tuple[np.ndarray, np.ndarray], estimator: str, alpha: float, scaling: str
+) -> None:
+    decoding = DecodingSettings(folds=FOLDS, select_alpha=alpha, scaling=scaling)
+    settings = OF_EACH_KIND[estimator]
+    how: dict[str, Any] = {"n_classes": CLASSES, "decoding": decoding, "estimator": settings}
+    models = [[train_bin(each, LABELS, IN_FOLDS, **how) for each in x] for x in both]
+    for by_rows, by_columns in zip(*models, strict=True):
+        assert by_rows.kept.any()
+        for field in dataclasses.fields(by_rows):
+            assert same_bits(getattr(by_rows, field.name), getattr(by_columns, field.name)), field.name
+    weights, intercepts, kept = (
+        np.stack([getattr(each, name) for each in models[0]]) for name in ("weights", "intercepts", "kept")
+    )
+    votes = []
+    for x in both:
+        if weights.shape[2] == 0:
+            again = [refit_and_apply(x[0], LABELS, IN_FOLDS, x, within=each, **how) for each in (False, True)]
+            votes.append([each["votes"] for each in again])
+            continue
+        given = intercepts, np.asarray(kept.any(axis=2))
+        of_another = apply_weights(x[1], stack_weights(weights), *given, scaling=scaling)
+        within = apply_held_out(apply_weights, x[1], IN_FOLDS, weights, *given, scaling=scaling)
+        votes.append([of_another, within])
+    for by_rows, by_columns in zip(*votes, strict=True):
+        assert by_rows.any()
+        assert same_bits(by_rows, by_columns)

@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.estimators.ridge import RidgeSettings
+from shortloop.eeg.decoding.models import BinModels
 from shortloop.eeg.decoding.patterns import activation_patterns
 from shortloop.eeg.decoding.selection.folds import stratified_folds
 from shortloop.eeg.decoding.settings import DecodingSettings
@@ -26,6 +27,11 @@ def trials(n_classes: int = 2, seed: int = 0, features: int = 7) -> tuple[Any, A
     x = rng.standard_normal((len(labels), features)) @ mixing * 1e-5
     x += 1e-5 * rng.standard_normal((n_classes, features))[labels] + 3e-4
     return x, labels, stratified_folds(labels, 4, 1)
+
+
+def trained(x: Any, labels: Any, folds: Any) -> BinModels:
+    decoding = DecodingSettings(folds=4, select_alpha=1.0)
+    return train_bin(x, labels, folds, n_classes=2, decoding=decoding, estimator=RidgeSettings())
 
 
 @pytest.mark.parametrize("scaling", ["separate", "training"])
@@ -68,10 +74,7 @@ def test_features_that_are_not_kept_have_patterns_and_no_part_in_others() -> Non
 
 def test_folds_without_features_do_not_count() -> None:
     x, labels, folds = trials()
-    models = train_bin(
-        x, labels, folds, n_classes=2, decoding=DecodingSettings(folds=4, select_alpha=1.0),
-        estimator=RidgeSettings(),
-    )  # fmt: skip
+    models = trained(x, labels, folds)
     kept, weights = models.kept.copy(), models.weights.copy()
     kept[1:], weights[1:] = False, 0.0
     one = activation_patterns(x, folds, weights, kept, standardized=True)
@@ -84,10 +87,7 @@ def test_folds_without_features_do_not_count() -> None:
 def test_a_feature_that_does_not_vary_has_no_pattern() -> None:
     x, labels, folds = trials()
     x[:, 2] = 0.5
-    models = train_bin(
-        x, labels, folds, n_classes=2, decoding=DecodingSettings(folds=4, select_alpha=1.0),
-        estimator=RidgeSettings(),
-    )  # fmt: skip
+    models = trained(x, labels, folds)
     found = activation_patterns(x, folds, models.weights, models.kept, standardized=True)
     assert np.isfinite(found).all()
     np.testing.assert_allclose(found[:, 2], 0.0, atol=1e-15)

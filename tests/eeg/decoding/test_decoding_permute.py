@@ -7,6 +7,7 @@ import itertools
 import multiprocessing
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -118,22 +119,10 @@ def test_forked_workers_draw_different_permutations() -> None:
 
 
 def test_seed_sequences_of_names() -> None:
+    ones: list[Any] = ["", "a", "b", "ab", "1", 1]
+    every = [(), *((each,) for each in ones), ("a", "b"), ("b", "a"), ("a", 1), ("a", "1")]
     words = {
-        seed_for(seed, *names).generate_state(4).tobytes()
-        for seed in (0, 1, 2**32 - 1)
-        for names in [
-            (),
-            ("",),
-            ("a",),
-            ("b",),
-            ("a", "b"),
-            ("ab",),
-            ("b", "a"),
-            ("1",),
-            (1,),
-            ("a", 1),
-            ("a", "1"),
-        ]
+        seed_for(seed, *names).generate_state(4).tobytes() for seed in (0, 1, 2**32 - 1) for names in every
     }
     assert len(words) == 33
     again = seed_for(1, "a", 1).generate_state(4)

@@ -12,14 +12,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from shortloop.eeg.decoding.apply import apply_weights, stack_weights
-from shortloop.eeg.decoding.estimators.base import EstimatorSettings
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
-from shortloop.eeg.decoding.estimators.matlab_svm import MatlabSvmSettings
 from shortloop.eeg.decoding.metrics.scores import confusions, cross_validated_votes, recall_scores
 from shortloop.eeg.decoding.models import BinModels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
 from shortloop.eeg.decoding.settings import DecodingSettings
-from shortloop.eeg.decoding.train import fold_models, train_bin
+from shortloop.eeg.decoding.train import train_bin
 
 TIGHT = 1e-9
 GRID = (1e-4, 1e-3, 1e-2)
@@ -98,36 +96,6 @@ def test_equal_to_the_long_way(scaling: str, n_classes: int, dtype: type[np.floa
             found = held_out @ models.weights[fold].T + models.intercepts[fold]
             found = found[:, 1] if n_classes == 2 else found
             np.testing.assert_allclose(found, decisions, rtol=1e-5, atol=1e-6 * np.abs(decisions).max())
-
-
-ESTIMATORS = [LinearSvmSettings(), LinearSvmSettings(C=(0.01,)), MatlabSvmSettings()]
-
-
-@pytest.mark.parametrize("estimator", ESTIMATORS)
-@pytest.mark.parametrize("scaling", ["separate", "training"])
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_stored_weights_predict_as_the_model(
-    scaling: str, estimator: EstimatorSettings, n_classes: int
-) -> None:
-    x, labels = problem(4, n_classes)
-    fresh, _ = problem(5, n_classes)
-    folds = stratified_folds(labels, 5, 1)
-    decoding = DecodingSettings(folds=5, scaling=scaling)
-    kwargs = {"n_classes": n_classes, "decoding": decoding, "estimator": estimator}
-    models = train_bin(x, labels, folds, **kwargs)  # type: ignore[arg-type]
-    for fold, model in fold_models(x, labels, folds, **kwargs):  # type: ignore[arg-type]
-        for trials in (fresh, x[folds == fold]):
-            votes = apply_weights(
-                trials,
-                stack_weights(models.weights[np.newaxis, [fold]]),
-                models.intercepts[np.newaxis, [fold]],
-                np.ones((1, 1), dtype=bool),
-                scaling=scaling,
-            )
-            assert (votes.sum(axis=2) == 1).all()
-            predicted = model.fitted.predict(model.scale(trials))
-            np.testing.assert_array_equal(votes[0].argmax(axis=1), predicted)
-        np.testing.assert_array_equal(models.predicted[folds == fold], predicted)
 
 
 def train(x: np.ndarray, labels: np.ndarray, folds: np.ndarray, **decoding: object) -> BinModels:

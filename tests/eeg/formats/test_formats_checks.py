@@ -1,17 +1,21 @@
-"""What is wrong with one recording is found and placed."""
+"""What is wrong with one recording is found and placed; what is odd about it is told of."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import mne
 import numpy as np
 import pytest
+from eeg_recordings import exported, make_raw, read
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.checks.recording import check_epochs, check_features
+from shortloop.eeg.checks.recording import check_epochs, check_features, typical_amplitude, warn_of_quality
 from shortloop.eeg.data import Epochs, Features
 from shortloop.eeg.formats.files.process import located
 
@@ -116,3 +120,130 @@ def test_samples_that_are_no_numbers_are_counted_and_placed(
     trial, channel, _ = min(places)
     assert f"{len(places)} of 60 values" in str(caught.value.found)
     assert f"trial {trial + 1}, channel {('Fz', 'Cz')[channel]}" in str(caught.value.found)
+
+
+def said(data: np.ndarray, unit: str = "V") -> list[str]:
+    names = tuple(f"E{number}" for number in range(1, data.shape[1] + 1))
+    times = np.arange(data.shape[2]) / 100
+    labels = np.arange(len(data)) % 2
+    epochs = Epochs(data, labels, ("a", "b"), times, 100.0, names, unit)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_of_quality(epochs, participant="S1", phase="study")
+    return [str(each.message) for each in caught]
+
+
+@pytest.fixture
+def good() -> np.ndarray:
+    return np.random.default_rng(0).standard_normal((20, 4, 50)) * 1e-5
+
+
+def warned(kind: str, file: Path, **given: Any) -> list[str]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        read(kind, [file], **given)
+    return [text for each in caught if "annotated as BAD_blink" not in (text := str(each.message))]
+
+
+def test_a_good_recording_says_nothing(good: np.ndarray) -> None:
+    assert said(good) == []
+    assert said(good + 0.3) == []  # an offset, as of amplifiers for direct current
+    assert said((good * 1e6).astype(np.float32), "µV") == []
+    assert said(good * np.array([1, 1e-8, 1, 1])[:, np.newaxis]) == []  # T beside V
+
+
+CHANGES: list[tuple[Any, Any, str]] = [
+    *(
+        (np.s_[:, 2], value, "channel E3 is flat in all 20 trials: a reference, or")
+        for value in (0, 0.1875, -3e-5)
+    ),
+    (np.s_[:12, 0], 1e-5, "channel E1 is flat in 12 of 20 trials: a loose electrode"),
+    (np.s_[[3, 7]], 0, "2 of 20 trials are flat in all channels, the first is trial 4"),
+    (np.s_[:, 1:3], 0, "channels E2, E3 are flat in all 20 trials"),  # and no copies
+    (np.s_[:, 3], 1, "channels are copies of others: E4 of E2"),
+]
+
+
+@pytest.mark.parametrize(("where", "value", "expected"), CHANGES)
+def test_flat_channels_and_trials_and_copies_are_told_of(
+    good: np.ndarray, where: Any, value: float, expected: str
+) -> None:
+    good[:9, 1] = 0  # less than half: rejection by flatness is for that
+    good[where] = good[:, 1] if "copies" in expected else value
+    (text,) = said(good)
+    assert text.startswith(expected)
+    if "E3 is" in expected:
+        assert "input.drop" in text
+        assert "input.preprocessing.bads.S1" in text
+
+
+def test_what_filters_leave_of_a_constant_is_flat() -> None:
+    raw = make_raw()
+    raw._data[1] = 0.1875
+    raw.filter(1.0, 30.0, verbose="ERROR")
+    assert np.ptp(raw._data[1]) > 0  # rounding
+    (text,) = said(np.stack([raw._data[:, start : start + 200] for start in range(0, 2000, 200)]))
+    assert text.startswith("channel E2 is flat in all 10 trials")
+
+
+def test_nothing_at_all_is_refused() -> None:
+    with pytest.raises(InputError, match="nothing was recorded in the study phase"):
+        said(np.zeros((4, 2, 10)))
+
+
+@pytest.mark.parametrize(
+    ("scale", "text"), [(1e6, "more than any brain gives"), (1e-6, "noise of an amplifier")]
+)
+def test_samples_in_another_unit_than_v(good: np.ndarray, scale: float, text: str) -> None:
+    (found,) = said(good * scale)
+    assert text in found
+    assert "input.unit" in found
+    assert said(good * scale, "a.u.") == []
+
+
+def test_the_size_of_a_signal_is_without_its_offset(good: np.ndarray) -> None:
+    assert typical_amplitude(good) == pytest.approx(1e-5, rel=0.1)
+    assert typical_amplitude(good + 1) == pytest.approx(typical_amplitude(good))
+
+
+def test_files_with_such_channels(tmp_path: Path) -> None:
+    raw = make_raw()
+    raw._data[2] = 0
+    raw._data[4] = raw._data[3]
+    file = exported(raw, tmp_path / "S1_raw.fif")
+    texts = warned("fif", file)
+    assert any(text.startswith("channel Pz is flat in all ") for text in texts)
+    assert any("copies of others: C3 of Oz" in text for text in texts)
+    # The remedies that it names.
+    assert not warned("fif", file, drop=("Pz", "C3"))
+    raw.set_montage(mne.channels.make_standard_montage("standard_1020"), on_missing="ignore")
+    file = exported(raw, tmp_path / "S1_raw.fif")
+    bads = {"bads": {"S1": ("Pz", "C3")}, "interpolate": True}
+    assert not [text for text in warned("fif", file, preprocessing=bads) if "flat" in text or "cop" in text]
+
+
+def test_magnetic_fields_are_in_their_own_units(tmp_path: Path) -> None:
+    raw = make_raw()
+    raw.set_channel_types(dict.fromkeys(raw.ch_names[:6], "mag"), verbose="ERROR", on_unit_change="ignore")
+    raw._data[:6] *= 1e-7
+    file = exported(raw, tmp_path / "S1_raw.fif")
+    assert read("fif", [file]).unit == "T"
+    assert not warned("fif", file)
+    raw.set_channel_types({"Fz": "grad"}, verbose="ERROR", on_unit_change="ignore")
+    assert read("fif", [exported(raw, file)], picks=("grad",)).unit == "T/m"
+
+
+def test_channels_of_codes_and_counters_are_told_of(tmp_path: Path) -> None:
+    raw = make_raw()
+    codes, counter = np.zeros(raw.n_times), np.arange(raw.n_times) % 256
+    for number, onset in enumerate(raw.annotations.onset[1:15]):
+        codes[round(onset * 128) :][:40] = number % 2 + 1
+    info = mne.create_info(["Marker copy", "Packet"], 128.0, "eeg")
+    raw.add_channels([mne.io.RawArray(np.array([codes, counter]) * 1e-6, info, verbose="ERROR")])
+    file = exported(raw, tmp_path / "S1_raw.fif")
+    for preprocessing in ({}, {"highpass": 1.0, "lowpass": 30.0, "reference": "average"}):
+        (text,) = warned("fif", file, preprocessing=preprocessing)
+        assert "channels Marker copy, Packet are no signal, but a few codes, or a counter" in text
+    assert warned("fif", file, drop=("Marker copy", "Packet")) == []
+    coarse = exported(make_raw(), tmp_path / "S1_raw.vhdr")  # by tenths of a microvolt
+    assert warned("brainvision", coarse) == []

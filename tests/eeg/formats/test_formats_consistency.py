@@ -1,4 +1,4 @@
-"""Recordings that differ from the others, or have too few trials, are named."""
+"""Recordings that differ from the others, are there twice, or have too few trials, are named."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import math
 import warnings
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,10 @@ from hypothesis import strategies as st
 from sklearn.model_selection import StratifiedKFold
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.checks.consistency import check_alike, check_scales, check_trials
+from shortloop.eeg.checks.consistency import check_alike, check_scales, check_trials, refuse_repeated
 from shortloop.eeg.checks.summary import RecordingSummary, summarize
 from shortloop.eeg.data import Epochs, Features
+from shortloop.stages.inputs import File
 
 EPOCHS = RecordingSummary(
     participant="S1",
@@ -37,9 +39,8 @@ POWER = replace(POWER, names=("a", "b"), times=(0.0, 0.1))
 
 
 def study_of(one: RecordingSummary, **odd: Any) -> list[RecordingSummary]:
-    everyone = [
-        replace(one, participant=f"S{n}", phase=phase) for n in (1, 2, 3) for phase in ("study", "test")
-    ]
+    each = [(f"S{n}", phase) for n in (1, 2, 3) for phase in ("study", "test")]
+    everyone = [replace(one, participant=who, phase=phase) for who, phase in each]
     everyone[3] = replace(everyone[3], file="odd.fif", **odd)
     return everyone
 
@@ -48,6 +49,7 @@ def test_equal_recordings_pass() -> None:
     check_alike([])
     check_alike([EPOCHS])
     check_alike(study_of(EPOCHS) + study_of(POWER))
+    check_alike([*study_of(POWER), *study_of(replace(POWER, kind="amplitude", bins=40, features=341))])
     check_alike(study_of(EPOCHS, tmin=-0.5001, sfreq=512.0001, trials={"face": 5, "house": 50}))
 
 
@@ -77,10 +79,6 @@ def test_the_odd_one_out_is_named(
     assert found in str(error.found)
     assert expected in str(error.expected)
     assert "S1, study" in str(error.expected)
-
-
-def test_kinds_are_compared_with_their_like() -> None:
-    check_alike([*study_of(POWER), *study_of(replace(POWER, kind="amplitude", bins=40, features=341))])
 
 
 @settings(max_examples=60, deadline=None)
@@ -120,11 +118,6 @@ def test_the_class_with_too_few_trials_is_named() -> None:
     assert caught.value.found == "9 trials of face"
 
 
-def test_summaries_survive_json() -> None:
-    for summary in (EPOCHS, POWER):
-        assert RecordingSummary.from_dict(json.loads(json.dumps(summary.to_dict()))) == summary
-
-
 def test_summary_of_epochs_and_of_features() -> None:
     labels = np.array([0, 0, 2])
     epochs = Epochs(
@@ -139,16 +132,17 @@ def test_summary_of_epochs_and_of_features() -> None:
     )
     summary = summarize(features, participant="S1", phase="study", file="f")
     assert (summary.kind, summary.bins, summary.features, summary.samples) == ("power", 4, 7, 0)
-    json.dumps(summary.to_dict())
+    for each in (EPOCHS, POWER, summary):
+        assert RecordingSummary.from_dict(json.loads(json.dumps(each.to_dict()))) == each
 
 
 def sized(*amplitudes: float) -> list[RecordingSummary]:
-    return [
-        replace(
-            EPOCHS, participant=f"S{number // 2 + 1}", phase=phase, amplitude=size, unit="V", file=f"{size}"
-        )
-        for number, (size, phase) in enumerate(zip(amplitudes, ["study", "test"] * len(amplitudes)))
-    ]
+    made = []
+    for number, size in enumerate(amplitudes):
+        who, phase = f"S{number // 2 + 1}", ("study", "test")[number % 2]
+        one = replace(EPOCHS, participant=who, phase=phase, amplitude=size, unit="V", file=f"{size}")
+        made.append(one)
+    return made
 
 
 @pytest.mark.parametrize("sizes", [(1e-5, 2e-5, 9e-5, 3e-6), (1e-5,), (), (0.0, 1e-5, 4e-4, 6e-6)])
@@ -181,3 +175,33 @@ def test_bins_of_each_phase_have_times_of_their_own() -> None:
         check_alike(study_of(POWER, times=(0.05, 0.15)))
     assert (refused.value.found, refused.value.where["participant"]) == ("0.05 to 0.15", "S2")
     assert str(refused.value.expected).startswith("0 to 0.1, as in S1, test")
+
+
+A1, A2, B1, B2 = (File(f"content of {name}", Path(f"/data/{name}.mat")) for name in ("A1", "A2", "B1", "B2"))
+
+
+def test_each_its_own() -> None:
+    """Or one for all phases of a participant; what nobody has read is not compared."""
+    refuse_repeated({"A": {"study": [A1], "test": [A1]}, "B": {"study": [B1], "test": [B1]}}, "input.files")
+    unread = [File("", file.path) for file in (A1, B1)]
+    refuse_repeated({"A": {"study": unread[:1]}, "B": {"study": unread[1:]}}, "input.files")
+    refuse_repeated({"A": {"study": [A1], "test": [A2]}, "B": {"study": [B1], "test": [B2]}}, "input.files")
+
+
+@pytest.mark.parametrize(
+    ("files", "participant", "phase"),
+    [
+        ({"A": {"study": [A1]}, "B": {"study": [A1]}}, "B", "study"),
+        ({"A": {"study": [A1]}, "B": {"study": [File(A1.content, B1.path)]}}, "B", "study"),
+        ({"A": {"study": [A1], "test": [File(A1.content, A2.path)]}}, "A", "test"),
+        ({"A": {"study": [A1, File(A1.content, A2.path)]}}, "A", "study"),
+    ],
+    ids=["one file for two", "a copy for another", "trained on and decoded", "in one phase"],
+)
+def test_twice_is_refused(files: dict[str, dict[str, list[File]]], participant: str, phase: str) -> None:
+    with pytest.raises(InputError, match="there twice") as caught:
+        refuse_repeated(files, "input.files")
+    error = caught.value
+    assert error.where["participant"] == participant
+    assert f"input.files.{phase}" in error.message
+    assert str(A1.path) in error.message

@@ -52,23 +52,17 @@ def test_epochs_with_times_in_ms(tmp_path: Path, rate: int) -> None:
     np.testing.assert_allclose(epochs.times, times, atol=1e-9)
 
 
-def test_epochs_with_numbers_of_samples_for_times(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="are no times"):
-        read("npz", [npz(tmp_path, np.arange(300))], events=EVENTS)
-
-
-def test_seconds_that_are_said_to_be_ms(tmp_path: Path) -> None:
+def test_what_the_study_says_of_times_is_believed(tmp_path: Path) -> None:
     file = npz(tmp_path, np.arange(-50, 200) / 250)
     assert read("npz", [file], events=EVENTS).sfreq == 250
     assert read("npz", [file], events=EVENTS, time_unit="ms").sfreq == 250e3  # as the study insists
-
-
-def test_what_is_slow_in_truth_is_taken_where_the_study_says_so(tmp_path: Path) -> None:
     slow = npz(tmp_path, np.arange(-10, 60) / 0.5)  # a volume of haemodynamics every two seconds
     with pytest.raises(InputError):
         read("npz", [slow], events=EVENTS)
     assert read("npz", [slow], events=EVENTS, time_unit="s").sfreq == 0.5
     assert read("npz", [npz(tmp_path, np.arange(-20, 120) / 3.9)], events=EVENTS).sfreq == pytest.approx(3.9)
+    with pytest.raises(InputError, match="are no times"):
+        read("npz", [npz(tmp_path, np.arange(300))], events=EVENTS)
 
 
 @pytest.mark.parametrize(("scale", "unit"), [(1e3, "ms"), (1e6, "us")])

@@ -108,10 +108,13 @@ PEERS = {
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("peer", PEERS)
 def test_same_as_scikit_learn(peer: str, n_classes: int) -> None:
+    """Whether classes are as large in the folds of each labelling or not."""
     estimator, theirs = PEERS[peer]
     train, labels, test, test_labels = recordings(n_classes, 9, False)
     folds = stratified_folds(labels, N_FOLDS, 0)
-    shuffled = permuted_labels(labels, 4, seed=3, names=("S01",), folds=folds)
+    alike = permuted_labels(labels, 2, seed=3, names=("S01",), folds=folds)
+    shuffled = np.concatenate([alike, permuted_labels(labels, 2, seed=2, names=("S01",))])
+    assert len({tuple(np.bincount(each[folds == 0])) for each in shuffled}) > 1
     how: dict[str, Any] = {"decoding": settings(), "estimator": estimator}
     _, plane = at_once(train, shuffled, folds, test, test_labels, within=False, **how)
     for i, each in enumerate(shuffled):
@@ -175,6 +178,27 @@ def test_class_that_is_missing(estimator: Any) -> None:
         )
     with pytest.raises(InputError, match="unknown class"):
         Labellings(labels[np.newaxis] + 1, alone, 3, 2)
+
+
+@pytest.mark.parametrize("n_features", [6, 80])
+@pytest.mark.parametrize("estimator", [LDA, RIDGE], ids=["lda", "ridge"])
+def test_constant_features_are_left_out(estimator: Any, n_features: int) -> None:
+    train, labels, test, test_labels = recordings(2, n_features, False)
+    folds = stratified_folds(labels, N_FOLDS, 0)
+    train[:, folds != 1, 1] = -3.0  # constant but for the held-out trials of one fold
+    scores = []
+    for constant in (5.0, 1e6):
+        train[:, :, 0] = constant
+        how: dict[str, Any] = {
+            "within": False,
+            "decoding": settings(),
+            "estimator": estimator,
+            "score": "auc",
+        }
+        scores.append(at_once(train, labels[np.newaxis], folds, test, test_labels, **how))
+    for found, other in zip(*scores, strict=True):
+        assert np.isfinite(found).all()
+        np.testing.assert_array_equal(found, other)
 
 
 def test_winners_are_the_first_of_the_largest() -> None:

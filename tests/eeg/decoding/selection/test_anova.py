@@ -1,4 +1,4 @@
-"""Selected features are those whose scipy.stats.f_oneway on the training trials gives p below alpha."""
+"""Selected features are those of scipy.stats.f_oneway on the training trials; z-scores are SciPy's, too."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from sklearn.preprocessing import StandardScaler
 
 from shortloop.eeg.decoding.selection.anova import fold_anova, fold_sums, select_features
 from shortloop.eeg.decoding.selection.folds import stratified_folds
+from shortloop.eeg.decoding.selection.scaling import moments, zscore
 
 
 def by_scipy(
@@ -120,23 +122,17 @@ def test_outlier_that_is_held_out(outlier: float) -> None:
     assert np.isnan(constant).all()
 
 
-@pytest.mark.parametrize("distance", [1e4, 1e7, 1e10])
-def test_classes_far_apart(distance: float) -> None:
-    labels, folds = balanced()
-    x = np.random.default_rng(2).standard_normal((30, 3)) + distance * labels[:, np.newaxis]
-    f = fold_anova(x, labels, folds, fold_sums(x, labels, folds, 3, 5))
-    for fold in range(5):
-        train = folds != fold
-        expected = [exact_f(x[train, j], labels[train]) for j in range(3)]
-        np.testing.assert_allclose(f[fold], expected, rtol=1e-6)
-
-
 @pytest.mark.parametrize(
-    ("offset", "scale"), [(1e6, 1.0), (5e-12, 1e-12), (-1e9, 1.0), (0.0, 1e-150), (0.0, 1e150)]
+    ("offset", "scale", "distance"),
+    [
+        *((0.0, 1.0, distance) for distance in (1e4, 1e7, 1e10)),
+        *((1e6, 1.0, 0.7), (5e-12, 1e-12, 0.7), (-1e9, 1.0, 0.7), (0.0, 1e-150, 0.7), (0.0, 1e150, 0.7)),
+    ],
 )
-def test_offsets_and_scales(offset: float, scale: float) -> None:
+def test_offsets_scales_and_classes_far_apart(offset: float, scale: float, distance: float) -> None:
     labels, folds = balanced()
-    x = offset + scale * (np.random.default_rng(3).standard_normal((30, 20)) + 0.7 * labels[:, np.newaxis])
+    noise = np.random.default_rng(3).standard_normal((30, 20))
+    x = offset + scale * (noise + distance * labels[:, np.newaxis])
     f = fold_anova(x, labels, folds, fold_sums(x, labels, folds, 3, 5))
     for fold in range(5):
         train = folds != fold
@@ -170,40 +166,24 @@ def test_class_missing_from_a_training_set() -> None:
     check(x, labels, folds, 4)
 
 
-def test_only_one_class_in_training_keeps_nothing() -> None:
+def test_no_feature_is_kept_of_one_class_or_of_one_trial_in_each_and_all_with_an_alpha_of_one() -> None:
     labels = np.array([0] * 8 + [1] * 4)
     folds = np.r_[np.arange(8) % 2, 1, 1, 1, 1]
     x = np.random.default_rng(7).standard_normal((12, 5)) + 9 * labels[:, np.newaxis]
     kept = select_features(x, labels, folds, n_classes=2, n_folds=2, alpha=0.9)
     assert kept[0].any()
     assert not kept[1].any()
-
-
-def test_as_many_classes_as_trials_keeps_nothing() -> None:
-    kept = select_features(
-        np.eye(6),
-        np.array([0, 1, 2, 0, 1, 2]),
-        np.array([0, 0, 0, 1, 1, 1]),
-        n_classes=3,
-        n_folds=2,
-        alpha=0.9,
-    )
-    assert not kept.any()
-
-
-def test_alpha_of_one_keeps_everything() -> None:
-    labels, folds = balanced()
-    x = np.random.default_rng(8).standard_normal((30, 6))
+    each = np.array([0, 1, 2, 0, 1, 2]), np.array([0, 0, 0, 1, 1, 1])
+    assert not select_features(np.eye(6), *each, n_classes=3, n_folds=2, alpha=0.9).any()
     x[:, 0] = 2.0
-    assert select_features(x, labels, folds, n_classes=3, n_folds=5, alpha=1.0).all()
+    assert select_features(x, labels, folds, n_classes=2, n_folds=2, alpha=1.0).all()
 
 
 @pytest.mark.parametrize("alpha", [1e-6, 1e-14, 1e-17, 1e-30])
 def test_smallest_alpha(alpha: float) -> None:
     labels, folds = balanced()
-    x = np.random.default_rng(9).standard_normal((30, 60)) + labels[:, np.newaxis] * np.geomspace(
-        0.5, 300, 60
-    )
+    x = np.random.default_rng(9).standard_normal((30, 60))
+    x += labels[:, np.newaxis] * np.geomspace(0.5, 300, 60)
     _, p = by_scipy(x, labels, folds, 5)
     kept = select_features(x, labels, folds, n_classes=3, n_folds=5, alpha=alpha)
     np.testing.assert_array_equal(kept, p < alpha)
@@ -215,3 +195,51 @@ def test_pure_noise_is_kept_as_often_as_alpha_says() -> None:
     x = np.random.default_rng(10).standard_normal((30, 4000))
     kept = select_features(x, labels, folds, n_classes=3, n_folds=5, alpha=0.05)
     assert stats.binomtest(int(kept[0].sum()), 4000, 0.05).pvalue > 1e-4
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    trials=st.integers(2, 60),
+    offset=st.sampled_from([0.0, 1e6, -4e3]),
+    scale=st.sampled_from([1.0, 1e-12, 1e8]),
+    dtype=st.sampled_from([np.float64, np.float32]),
+)
+def test_equal_to_scipy_and_sklearn(
+    seed: int, trials: int, offset: float, scale: float, dtype: type[np.floating]
+) -> None:
+    x = np.random.default_rng(seed).standard_normal((trials, 7))
+    x = (scale * (x + offset)).astype(dtype)
+    x = x[:, x.std(axis=0, dtype=float) > 0]
+    wide = x.astype(np.float64)
+    found = zscore(x)
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, stats.zscore(wide, axis=0), rtol=1e-7, atol=1e-8)
+    np.testing.assert_allclose(found, StandardScaler().fit_transform(wide), rtol=1e-7, atol=1e-8)
+    mean, std = moments(x)
+    np.testing.assert_allclose(mean, wide.mean(axis=0), rtol=1e-12, atol=1e-12 * scale)
+    np.testing.assert_allclose(std, wide.std(axis=0), rtol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("value", [0.0, 0.1, -1e6 / 3, 1e-12, 7.0])
+@pytest.mark.parametrize("trials", [1, 240, 3001])
+def test_constant_feature_is_zero(value: float, dtype: type[np.floating], trials: int) -> None:
+    x = np.full((trials, 3), value, dtype=dtype)
+    found = zscore(x)
+    assert np.isfinite(found).all()
+    np.testing.assert_allclose(found, 0.0)
+    assert np.isposinf(moments(x)[1]).all()
+
+
+def test_smallest_variation_still_counts() -> None:
+    x = 1.0 + 1e-9 * np.random.default_rng(0).standard_normal((50, 4))
+    np.testing.assert_allclose(zscore(x).std(axis=0), 1.0, rtol=1e-6)
+
+
+def test_input_is_left_as_it_is() -> None:
+    x = np.random.default_rng(1).standard_normal((5, 3))
+    before = x.copy()
+    x.flags.writeable = False  # as a memory map of a finished job is
+    zscore(x)
+    np.testing.assert_array_equal(x, before)

@@ -1,4 +1,4 @@
-"""Folds are those of scikit-learn's StratifiedKFold, of whole runs those of its StratifiedGroupKFold."""
+"""Folds are those of scikit-learn's splitters; subsampling leaves as many trials of each class."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.model_selection import LeaveOneGroupOut, StratifiedGroupKFold, StratifiedKFold
 
+from shortloop.eeg.decoding.permute import subsampled
 from shortloop.eeg.decoding.selection.folds import run_folds, stratified_folds
 
 
@@ -86,3 +87,37 @@ def test_runs_that_all_have_all_classes_are_left_out_one_by_one(sizes: list[int]
     folds, count = run_folds(labels, runs, 10)
     held_out = {frozenset(np.flatnonzero(folds == fold)) for fold in range(count)}
     assert held_out == {frozenset(each) for _, each in LeaveOneGroupOut().split(runs, labels, runs)}
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    sizes=st.lists(st.integers(1, 30), min_size=2, max_size=5),
+    seed=st.integers(0, 2**32 - 1),
+    order=st.integers(),
+)
+def test_each_class_has_the_size_of_the_smallest(sizes: list[int], seed: int, order: int) -> None:
+    labels = np.random.default_rng(abs(order)).permutation(np.repeat(np.arange(len(sizes)), sizes))
+    kept = subsampled(labels, seed=seed, names=("S1", "study"))
+    assert np.bincount(labels[kept]).tolist() == [min(sizes)] * len(sizes)
+    assert (np.diff(kept) > 0).all()
+    smallest = [number for number, size in enumerate(sizes) if size == min(sizes)]
+    assert set(np.flatnonzero(np.isin(labels, smallest))) <= set(kept.tolist())
+    np.testing.assert_array_equal(kept, subsampled(labels, seed=seed, names=("S1", "study")))
+
+
+def test_draws_are_of_the_seed_the_participant_and_the_phase() -> None:
+    labels = np.repeat([0, 1], [100, 20])
+    drawn = {
+        tuple(subsampled(labels, seed=seed, names=names).tolist())
+        for seed, names in [(0, ("S1", "a")), (0, ("S2", "a")), (0, ("S1", "b")), (1, ("S1", "a"))]
+    }
+    assert len(drawn) == 4
+
+
+def test_all_trials_are_as_likely() -> None:
+    labels = np.repeat([0, 1], [10, 5])
+    times = np.zeros(15)
+    for seed in range(2000):
+        times[subsampled(labels, seed=seed, names=("S1", "a"))] += 1
+    assert (times[10:] == 2000).all()
+    assert abs(times[:10] - 1000).max() < 5 * np.sqrt(2000 / 4)

@@ -14,10 +14,8 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.class_weight import compute_class_weight
 
-from shortloop.base.errors import InputError
 from shortloop.eeg.decoding.batched.scores import can_be_batched
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
-from shortloop.eeg.decoding.estimators.lda import LdaSettings
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.estimators.matlab_svm import MatlabSvmSettings
 from shortloop.eeg.decoding.estimators.ridge import RidgeSettings
@@ -107,23 +105,6 @@ def test_matlab_svm(seed: int) -> None:
         fitted = estimator.fit(x, labels, balanced=True)
         reference = OneVsRestClassifier(machine).fit(x / 10, labels).decision_function(new / 10)
         np.testing.assert_allclose(decisions(fitted, new), reference, atol=1e-5)
-
-
-def test_the_parameter_itself_says_the_same() -> None:
-    said = SklearnSettings(kind="sklearn", path=LOGISTIC.path, params={"class_weight": "balanced"})
-    x, labels = uneven(0, 3, 20)
-    np.testing.assert_array_equal(said.fit(x, labels).weights, LOGISTIC.fit(x, labels, balanced=True).weights)
-
-
-def test_estimators_without_class_weights_say_so() -> None:
-    x, labels = uneven(0, 2, 10)
-    bayes = SklearnSettings(kind="sklearn", path="sklearn.naive_bayes.GaussianNB")
-    for estimator in (LdaSettings(), bayes):
-        with pytest.raises(InputError, match="no class weights") as caught:
-            train_bin(
-                x, labels, stratified_folds(labels, 4, 0), n_classes=2, decoding=BALANCED, estimator=estimator
-            )
-        assert "decoding.subsample = true" in str(caught.value.hint)
 
 
 @pytest.mark.parametrize("estimator", ALL, ids=lambda each: each.kind)

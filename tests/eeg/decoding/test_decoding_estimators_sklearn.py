@@ -254,14 +254,11 @@ class Curved(Shared):
         return CURVED
 
 
-def test_folds_share_no_classifier() -> None:
+def test_fits_of_one_object_are_apart_with_weights_of_classes_or_without() -> None:
     x, labels = np.array([[0.0], [1.0]]), np.array([0, 1])
     first = Shared().fit(x, labels)
     Shared().fit(x, labels[::-1])
     np.testing.assert_array_equal(first.predict(x), labels)
-
-
-def test_weights_of_classes_are_of_one_fit() -> None:
     rng = np.random.default_rng(0)
     x, labels = rng.normal(size=(40, 2)), np.repeat([0, 1], [34, 6])
     plain = Curved().fit(x, labels).predict(x)
@@ -303,7 +300,12 @@ def test_decisions_of_the_matlab_svm(n_classes: int, scale: float | str, C: floa
     assert np.isnan(fitted.C)
 
 
-def test_largest_decision_is_smallest_hinge_loss() -> None:
+def test_the_matlab_svm_has_an_intercept_without_penalty_and_decodes_by_hinge_loss() -> None:
+    x, labels, fresh = problem(10, 3)
+    near = MatlabSvmSettings(kernel_scale=5.0, tol=1e-10).fit(x, labels)
+    far = MatlabSvmSettings(kernel_scale=5.0, tol=1e-10).fit(x + 3.0, labels)
+    # libsvm keeps its kernel in single precision.
+    np.testing.assert_allclose(decisions(near, fresh), decisions(far, fresh + 3.0), atol=1e-4)
     # fitcecoc decodes by losses of all binary machines; for one against all they agree.
     x, labels, fresh = problem(9, 4)
     fitted = MatlabSvmSettings().fit(x, labels)
@@ -311,17 +313,6 @@ def test_largest_decision_is_smallest_hinge_loss() -> None:
     coding = 2 * np.eye(4) - 1
     loss = np.maximum(0, 1 - coding[np.newaxis] * s[:, np.newaxis]).sum(axis=2) / 2
     np.testing.assert_array_equal(fitted.predict(fresh), loss.argmin(axis=1))
-
-
-def test_intercept_is_not_penalised() -> None:
-    x, labels, fresh = problem(10, 3)
-    near = MatlabSvmSettings(kernel_scale=5.0, tol=1e-10).fit(x, labels)
-    far = MatlabSvmSettings(kernel_scale=5.0, tol=1e-10).fit(x + 3.0, labels)
-    # libsvm keeps its kernel in single precision.
-    np.testing.assert_allclose(decisions(near, fresh), decisions(far, fresh + 3.0), atol=1e-4)
-
-
-def test_all_zero_features() -> None:
     labels = np.tile([0, 1, 2], 5)
     fitted = MatlabSvmSettings().fit(np.zeros((15, 3)), labels)
     assert np.isfinite(decisions(fitted, np.ones((1, 3)))).all()

@@ -77,9 +77,15 @@ def one_by_one(
 @pytest.mark.parametrize("within", [False, True])
 @pytest.mark.parametrize("scaling", ["separate", "training"])
 @pytest.mark.parametrize("estimator", [LinearSvmSettings(), LDA, BAYES])
-def test_true_labels_give_the_scores_of_train_and_apply(within: bool, scaling: str, estimator: Any) -> None:
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_scores_are_those_of_train_and_apply(
+    within: bool, scaling: str, estimator: Any, shuffled: bool
+) -> None:
+    """In the training phase shuffled labels are the truth; in another phase the true ones are."""
     train, labels, test, test_labels = recordings()
     folds = stratified_folds(labels, 3, 0)
+    if shuffled:
+        labels = permuted_labels(labels, 1, seed=0, names=("S01", "study"), folds=folds)[0]
     if within:
         test, test_labels = train, labels
     kwargs = settings(estimator, scaling)
@@ -118,22 +124,6 @@ def test_bins_that_keep_no_feature_score_chance(
     np.testing.assert_allclose(plane, expected_plane, rtol=1e-12)
 
 
-@pytest.mark.parametrize("within", [False, True])
-def test_shuffled_labels_are_those_that_are_scored(within: bool) -> None:
-    # In the training phase the shuffled labels are the truth; in another phase the true ones are.
-    train, labels, test, test_labels = recordings()
-    folds = stratified_folds(labels, 3, 0)
-    shuffled = permuted_labels(labels, 1, seed=0, names=("S01", "study"), folds=folds)[0]
-    if within:
-        test, test_labels = train, labels
-    kwargs = settings(LinearSvmSettings())
-    found = retrained_scores(train, shuffled, folds, test, test_labels, within=within, **kwargs)
-    expected = one_by_one(train, shuffled, folds, test, shuffled if within else test_labels, within, kwargs)
-    np.testing.assert_allclose(found[0], expected[0], rtol=1e-12)
-    assert found[1] is not None
-    np.testing.assert_allclose(found[1], expected[1], rtol=1e-12)
-
-
 ESTIMATORS = {
     "sklearn.discriminant_analysis.LinearDiscriminantAnalysis": LinearDiscriminantAnalysis,
     "sklearn.linear_model.RidgeClassifier": RidgeClassifier,
@@ -158,21 +148,16 @@ def test_equal_to_mne(path: str, n_classes: int, within: bool) -> None:
     decoding = DecodingSettings(folds=5, select_alpha=1.0, scaling="training")
     estimator = SklearnSettings(kind="sklearn", path=path)
     folds = stratified_folds(labels, 5, 7)
-    models = [
-        train_bin(x, labels, folds, n_classes=n_classes, decoding=decoding, estimator=estimator) for x in data
-    ]
+    how: dict[str, Any] = {"n_classes": n_classes, "decoding": decoding, "estimator": estimator}
+    models = [train_bin(x, labels, folds, **how) for x in data]
     weights = np.stack([m.weights for m in models])
     intercepts = np.stack([m.intercepts for m in models])
     has_model = np.ones((4, 5), dtype=bool)
+    given = (intercepts, has_model)
     if within:
-        votes = [
-            apply_held_out(apply_weights, x, folds, weights, intercepts, has_model, scaling="training")
-            for x in test
-        ]
+        votes = [apply_held_out(apply_weights, x, folds, weights, *given, scaling="training") for x in test]
     else:
-        votes = [
-            apply_weights(x, stack_weights(weights), intercepts, has_model, scaling="training") for x in test
-        ]
+        votes = [apply_weights(x, stack_weights(weights), *given, scaling="training") for x in test]
     expected = np.zeros((len(test), 4, len(test_labels), n_classes), dtype=int)
     mne_data, mne_test = data.transpose(1, 2, 0), test.transpose(1, 2, 0)  # trials × features × times
     for train, held_out in StratifiedKFold(5, shuffle=True, random_state=7).split(mne_data, labels):
@@ -185,24 +170,9 @@ def test_equal_to_mne(path: str, n_classes: int, within: bool) -> None:
                 expected[t, b, trial, predicted[i, b, t]] += 1
     np.testing.assert_array_equal(np.stack(votes), expected)
 
-    _, plane = retrained_scores(
-        data,
-        labels,
-        folds,
-        test,
-        test_labels,
-        within=within,
-        n_classes=n_classes,
-        decoding=decoding,
-        estimator=estimator,
-    )
-    recall = np.stack(
-        [
-            expected[:, :, test_labels == k, k].sum(axis=2)
-            / expected[:, :, test_labels == k].sum(axis=(2, 3))
-            for k in range(n_classes)
-        ]
-    )
+    _, plane = retrained_scores(data, labels, folds, test, test_labels, within=within, **how)
+    of_classes = [expected[:, :, test_labels == k] for k in range(n_classes)]
+    recalls = [own[..., k].sum(axis=2) / own.sum(axis=(2, 3)) for k, own in enumerate(of_classes)]
     assert plane is not None
-    np.testing.assert_allclose(plane, 100 * recall.mean(axis=0))
+    np.testing.assert_allclose(plane, 100 * np.mean(recalls, axis=0))
     assert plane[1:3, 1:3].mean() > 1.5 * 100 / n_classes > plane[0].mean()

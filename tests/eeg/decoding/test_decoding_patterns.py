@@ -72,7 +72,7 @@ def test_features_that_are_not_kept_have_patterns_and_no_part_in_others() -> Non
     np.testing.assert_allclose(found, by_hand, rtol=1e-7, atol=1e-12 * np.abs(by_hand).max())
 
 
-def test_folds_without_features_do_not_count() -> None:
+def test_folds_without_features_do_not_count_and_constant_features_have_no_pattern() -> None:
     x, labels, folds = trials()
     models = trained(x, labels, folds)
     kept, weights = models.kept.copy(), models.weights.copy()
@@ -82,9 +82,6 @@ def test_folds_without_features_do_not_count() -> None:
     np.testing.assert_allclose(one, alone)
     nothing = activation_patterns(x, folds, weights, np.zeros_like(kept), standardized=True)
     assert np.isnan(nothing).all()
-
-
-def test_a_feature_that_does_not_vary_has_no_pattern() -> None:
     x, labels, folds = trials()
     x[:, 2] = 0.5
     models = trained(x, labels, folds)

@@ -83,6 +83,14 @@ def test_participants_phases_seeds_and_permutations_differ() -> None:
     cases = itertools.product((0, 1), (("S01", "test"), ("S01", "study"), ("S02", "test"), ("S0", "1test")))
     drawn = [permuted_labels(LABELS, 20, seed=seed, names=names) for seed, names in cases]
     assert len({each.tobytes() for maps in drawn for each in maps}) == 8 * 20
+    ones: list[Any] = ["", "a", "b", "ab", "1", 1]
+    every = [(), *((each,) for each in ones), ("a", "b"), ("b", "a"), ("a", 1), ("a", "1")]
+    words = {
+        seed_for(seed, *names).generate_state(4).tobytes() for seed in (0, 1, 2**32 - 1) for names in every
+    }
+    assert len(words) == 33
+    again = seed_for(1, "a", 1).generate_state(4)
+    np.testing.assert_array_equal(again, seed_for(1, "a", 1).generate_state(4))
 
 
 @pytest.mark.parametrize("within", [False, True])
@@ -116,17 +124,6 @@ def test_forked_workers_draw_different_permutations() -> None:
         drawn = np.concatenate(list(pool.map(_drawn, (0, 3, 6, 9))))
     assert len({each.tobytes() for each in drawn}) == 12
     np.testing.assert_array_equal(drawn, expected)
-
-
-def test_seed_sequences_of_names() -> None:
-    ones: list[Any] = ["", "a", "b", "ab", "1", 1]
-    every = [(), *((each,) for each in ones), ("a", "b"), ("b", "a"), ("a", 1), ("a", "1")]
-    words = {
-        seed_for(seed, *names).generate_state(4).tobytes() for seed in (0, 1, 2**32 - 1) for names in every
-    }
-    assert len(words) == 33
-    again = seed_for(1, "a", 1).generate_state(4)
-    np.testing.assert_array_equal(again, seed_for(1, "a", 1).generate_state(4))
 
 
 @given(st.integers(0, 2**70), st.lists(st.text(max_size=3) | st.integers(), max_size=3))

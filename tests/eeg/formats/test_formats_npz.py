@@ -1,13 +1,16 @@
-"""Arrays in .npz: sessions are joined, and what does not fit is named."""
+"""Epochs that were saved by NumPy and MNE: what was saved is what is read, and what does not fit is named."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import eeg_recordings
+import mne
 import numpy as np
+import pandas as pd
 import pytest
 from eeg_recordings import refused
 from hypothesis import given, settings
@@ -76,11 +79,8 @@ def test_trials_of_no_class_are_left_out(tmp_path: Path) -> None:
 )
 def test_labels_of_any_type_are_compared_as_text(tmp_path: Path, y: list[Any]) -> None:
     assert read([save(tmp_path, arrays(y=np.array(y)))]).labels.tolist() == [0, 1, 1, 0]
-
-
-def test_classes_name_themselves_where_no_events_are_given(tmp_path: Path) -> None:
-    file = save(tmp_path, arrays(y=np.array(["face", "house", "house", "cue", "face"])))
-    assert read([file], events={}).labels.tolist() == [1, 0, 0, 1]
+    named = save(tmp_path, arrays(y=np.array(["face", "house", "house", "cue", "face"])))
+    assert read([named], events={}).labels.tolist() == [1, 0, 0, 1]
 
 
 def test_sessions_are_joined_and_must_agree(tmp_path: Path) -> None:
@@ -106,63 +106,47 @@ def test_trials_that_are_in_two_files_are_used_once(tmp_path: Path) -> None:
 def test_a_trial_under_two_classes_is_an_error(tmp_path: Path) -> None:
     turned = arrays(0, y=np.array([1, 0, 0, 1, 2]))
     files = [save(tmp_path, arrays(0)), save(tmp_path, turned, "b.npz")]
-    expect(
-        files,
-        "under different classes",
-        "4 trials that are there twice, the first is trial 1, as trial 1 of a.npz",
-    )
+    said = "4 trials that are there twice, the first is trial 1, as trial 1 of a.npz"
+    expect(files, "under different classes", said)
 
 
-@pytest.mark.parametrize("key", ["X", "y", "t", "ch"])
-def test_a_missing_array_is_named(tmp_path: Path, key: str) -> None:
-    without: dict[str, Any] = {key: None}
-    expect([save(tmp_path, arrays(**without))], f"no array {key}\n", "X, y, t, ch")
+INFINITE = arrays()["X"]
+INFINITE[3, 1, 2:5] = np.inf
+UNEVEN = [np.zeros(8), -np.arange(8) / 128, np.r_[0, np.arange(2, 9)] / 128, np.full(8, np.nan)]
+WRONG: list[tuple[dict[str, Any], str, tuple[str, ...]]] = [
+    *(({key: None}, f"no array {key}\n", ("X, y, t, ch",)) for key in ("X", "y", "t", "ch")),
+    *(
+        (other, "do not fit together", ("(trials, channels, samples)",))
+        for other in (
+            *({"y": np.zeros(shape, int)} for shape in (4, (5, 1))),
+            *({"t": np.arange(9) / 128}, {"ch": np.array(["a", "b"])}, {"X": np.zeros((5, 24))}),
+        )
+    ),
+    *(({"t": each}, "times do not", ()) for each in UNEVEN),
+    ({"X": np.zeros((5, 3, 8), complex)}, "real numbers", ()),
+    ({"t": np.array(list("abcdefgh"))}, "real numbers", ()),
+    (
+        {"ch": np.array(["a", "b", 3], dtype=object)},
+        "names of channels are Python objects",
+        ("ch.astype(str)",),
+    ),
+    ({"ch": np.array(["a", "b", "a"])}, "two channels have the same name", ("a",)),
+    ({"X": INFINITE}, "not finite", ("3 of 96", "trial 4, channel AF7")),
+    ({"y": np.zeros(5, int)}, "no trials of face", ("5 × 0",)),
+]
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"y": np.zeros(4, int)},
-        {"t": np.arange(9) / 128},
-        {"ch": np.array(["a", "b"])},
-        {"X": np.zeros((5, 24))},
-        {"y": np.zeros((5, 1), int)},
-    ],
-)
-def test_arrays_that_do_not_fit_are_named(tmp_path: Path, other: dict[str, Any]) -> None:
-    expect([save(tmp_path, arrays(**other))], "do not fit together", "(trials, channels, samples)")
-
-
-@pytest.mark.parametrize("other", [{"X": np.zeros((5, 3, 8), complex)}, {"t": np.array(list("abcdefgh"))}])
-def test_arrays_of_no_numbers_are_refused(tmp_path: Path, other: dict[str, Any]) -> None:
-    expect([save(tmp_path, arrays(**other))], "real numbers")
-
-
-def test_pickled_objects_are_not_loaded(tmp_path: Path) -> None:
-    pickled = arrays(ch=np.array(["a", "b", 3], dtype=object))
-    expect([save(tmp_path, pickled)], "names of channels are Python objects", "ch.astype(str)")
+@pytest.mark.parametrize(("other", "problem", "parts"), WRONG)
+def test_what_is_wrong_with_arrays_is_named(
+    tmp_path: Path, other: dict[str, Any], problem: str, parts: tuple[str, ...]
+) -> None:
+    expect([save(tmp_path, arrays(**other))], problem, *parts)
 
 
 def test_a_single_array_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "a.npy"
     np.save(file, np.zeros(3))
     expect([file], "not of the format that the study says", "one array of NumPy", "numpy.savez")
-
-
-@pytest.mark.parametrize(
-    "t", [np.zeros(8), -np.arange(8) / 128, np.r_[0, np.arange(2, 9)] / 128, [np.nan] * 8]
-)
-def test_times_that_do_not_increase_evenly_are_refused(tmp_path: Path, t: Any) -> None:
-    expect([save(tmp_path, arrays(t=np.array(t)))], "times do not")
-
-
-def test_channels_and_samples_are_checked(tmp_path: Path) -> None:
-    expect([save(tmp_path, arrays(ch=np.array(["a", "b", "a"])))], "two channels have the same name", "a")
-    content = arrays()
-    content["X"][3, 1, 2:5] = np.inf
-    expect([save(tmp_path, content)], "not finite", "3 of 96", "trial 4, channel AF7")
-    expect([save(tmp_path, arrays(y=np.zeros(5, int)))], "no trials of face", "5 × 0")
-    expect([save(tmp_path, arrays())], "channel to drop", drop=("Cz",))
 
 
 @pytest.mark.skipif(not N170.is_dir(), reason="needs ../shared/data/n170")
@@ -189,3 +173,77 @@ def test_real_sessions_that_share_trials() -> None:
     with pytest.warns(UserWarning, match="s03_ses2.npz: 180 of 340 trials are there twice, .*_ses1.npz"):
         epochs = read(files)
     assert len({trial.tobytes() for trial in epochs.data}) == len(epochs.data) == 643
+
+
+N400 = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "n400" / "subject04-epo.fif"
+CLASSES = ("face", "house")
+EVENT_ID = {"face/big": 1, "face/small": 2, "house/big": 3, "cue": 4}
+CODES = [1, 3, 2, 4, 3, 1]
+
+
+def make(seed: int = 0, sfreq: float = 50.0, names: Sequence[str] = ("Fz", "Cz", "EOG")) -> mne.EpochsArray:
+    rng = np.random.default_rng(seed)
+    info = mne.create_info(list(names), sfreq, ["eog" if name == "EOG" else "eeg" for name in names])
+    events = np.c_[np.arange(6) * 100, np.zeros(6), CODES].astype(int)
+    metadata = pd.DataFrame({"rt": rng.random(6), "word": list("abcdef"), "n": np.arange(6)})
+    data = rng.standard_normal((6, len(names), 30)) * 1e-5
+    return mne.EpochsArray(data, info, events, -0.2, EVENT_ID, metadata=metadata, verbose="ERROR")
+
+
+def save_of_fif(folder: Path, epochs: mne.EpochsArray, name: str = "a-epo.fif") -> Path:
+    epochs.save(folder / name, fmt="double", overwrite=True, verbose="ERROR")
+    return folder / name
+
+
+read_of_fif = partial(eeg_recordings.read, "fif", tmin=None, tmax=None)
+
+
+def test_round_trip_by_hierarchical_names(tmp_path: Path) -> None:
+    saved = make()
+    epochs = read_of_fif([save_of_fif(tmp_path, saved)])
+    keep = [0, 1, 2, 4, 5]
+    np.testing.assert_array_equal(epochs.data, saved.get_data()[keep][:, :2])
+    assert epochs.labels.tolist() == [0, 1, 0, 1, 0]
+    assert epochs.channels == ("Fz", "Cz")
+    assert epochs.sfreq == 50.0
+    np.testing.assert_allclose(epochs.times, np.arange(-10, 20) / 50)
+    names = {code: name for name, code in EVENT_ID.items()}
+    assert epochs.trial_info["event"].tolist() == [names[CODES[number]] for number in keep]
+    np.testing.assert_allclose(epochs.trial_info["rt"], saved.metadata["rt"].to_numpy()[keep], rtol=1e-8)
+    assert epochs.trial_info["word"].tolist() == ["a", "b", "c", "e", "f"]
+    assert all(values.dtype != object for values in epochs.trial_info.values())
+
+
+def test_events_name_the_classes(tmp_path: Path) -> None:
+    """No event is of two, and none is of no event."""
+    file, two = save_of_fif(tmp_path, make()), {"face": ("face",), "house": ("big",)}
+    refused(read_of_fif, [file], "two classes", "face/big in face and house", events=two)
+    refused(read_of_fif, [file], "run phase has no trials of dog", "2 × house/big", classes=("face", "dog"))
+    events = {"big": ("face/big", "house"), "cue": ("cue",)}
+    epochs = read_of_fif([file], classes=("big", "cue"), events=events)
+    assert epochs.labels.tolist() == [0, 0, 1, 0, 0]
+
+
+def test_files_are_joined_and_must_agree(tmp_path: Path) -> None:
+    first, second = save_of_fif(tmp_path, make(0)), save_of_fif(tmp_path, make(1), "b-epo.fif")
+    assert len(read_of_fif([first, second]).trial_info["rt"]) == 10
+    other = save_of_fif(tmp_path, make(2, sfreq=100.0), "c-epo.fif")
+    refused(read_of_fif, [first, other], "differ in sampling rate", "100 Hz")
+    named = save_of_fif(tmp_path, make(3, names=("Fz", "Pz", "EOG")), "d-epo.fif")
+    refused(read_of_fif, [first, named], "differ in channels", "Pz")
+    shorter = save_of_fif(tmp_path, make(4).crop(tmax=0.2), "e-epo.fif")
+    refused(read_of_fif, [first, shorter], "differ in times", "21 samples", "30 samples")
+
+
+@pytest.mark.skipif(not N400.is_file(), reason="needs ../shared/data/n400")
+def test_real_epochs_are_what_mne_reads() -> None:
+    epochs = read_of_fif([N400], classes=("related", "unrelated"))
+    direct = mne.read_epochs(N400, verbose="ERROR")
+    np.testing.assert_array_equal(epochs.data, direct.get_data())
+    np.testing.assert_array_equal(epochs.labels, direct.events[:, 2] - 6)
+    assert epochs.channels == tuple(direct.ch_names)
+    np.testing.assert_array_equal(epochs.times, direct.times)
+    # The other order of classes turns the labels, not the trials.
+    turned = read_of_fif([N400], classes=("unrelated", "related"))
+    np.testing.assert_array_equal(turned.labels, 1 - epochs.labels)
+    np.testing.assert_array_equal(turned.data, epochs.data)

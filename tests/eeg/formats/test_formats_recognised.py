@@ -33,6 +33,8 @@ def text(file: Path, content: str) -> Path:
     return file
 
 
+THESIS: dict[str, list[str]] = {"category_name": [], "feature": []}
+BRAINVISION = "Brain Vision Data Exchange"
 EEGLAB = {"nbchan": 1, "srate": 1.0, "trials": 2}
 FILES = {
     "edf": ("edf", lambda at: exported(make_raw(), at / "x.edf"), "EDF"),
@@ -42,18 +44,10 @@ FILES = {
     "set": ("eeglab", lambda at: exported(make_raw(), at / "x.set"), "EEGLAB"),
     "npz": ("npz", lambda at: npz(at / "x.npz"), "arrays of NumPy"),
     "fieldtrip": ("fieldtrip", lambda at: mat(at / "x.mat", data=raw_struct()), "FieldTrip"),
-    "features": (
-        "thesis",
-        lambda at: mat(at / "x.mat", x={"category_name": [], "feature": []}),
-        "ready features",
-    ),
+    "features": ("thesis", lambda at: mat(at / "x.mat", x=THESIS), "ready features"),
     "table": ("", lambda at: mat(at / "x.mat", a=1, b=2), "a .mat file with a, b"),
     "erp": ("", lambda at: mat(at / "x.mat", ERP={"bindata": 1}), "averages of ERPLAB"),
-    "markers": (
-        "",
-        lambda at: text(at / "x", "Brain Vision Data Exchange Marker File, Version 1.0"),
-        "markers",
-    ),
+    "markers": ("", lambda at: text(at / "x", f"{BRAINVISION} Marker File, Version 1.0"), "markers"),
     "annex": ("", lambda at: text(at / "x", "/annex/objects/MD5E-s1--2.edf\n"), "git-annex"),
     "lfs": ("", lambda at: text(at / "x", "version https://git-lfs.github.com/spec/v1\n"), "Git LFS"),
     "page": ("", lambda at: text(at / "x", "<!DOCTYPE html><html>404</html>"), "a web page"),
@@ -98,11 +92,8 @@ def test_a_file_of_the_right_format_keeps_its_own_message(tmp_path: Path) -> Non
     with pytest.raises(InputError, match="not of the format") as caught:
         read("fif", [packed])
     assert (caught.value.found, caught.value.hint) == ("packed by gzip", "unpack it")
-
-
-def test_xdf_is_read_by_its_format(tmp_path: Path) -> None:
-    file = tmp_path / "S1.xdf"
-    file.write_bytes(b"XDF:" + bytes(200))
-    kind = recognised(file)
+    named = tmp_path / "S1.xdf"
+    named.write_bytes(b"XDF:" + bytes(200))
+    kind = recognised(named)
     assert kind is not None
     assert (kind.name, kind.format) == ("XDF", "xdf")

@@ -1,17 +1,19 @@
-"""Recordings of several files: all count, each recording is read with its own, and parts are refused."""
+"""Recordings of several files, and epochs of EEGLAB: all files count, and each event of a trial."""
 
 from __future__ import annotations
 
+import json
 import shutil
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import mne
 import numpy as np
 import pytest
 from eeg_recordings import CLASSES, exported, make_raw, read, refused
+from eeglab_files import write_eeglab
 from in_process import InProcess
-from scipy.io import savemat
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.formats.base import InputSettings, RecordedInput
@@ -19,7 +21,7 @@ from shortloop.eeg.pipeline import StudyRun, import_epochs
 from shortloop.eeg.stages.feature_files import load_epochs
 from shortloop.eeg.study.load import read_study
 
-pytestmark = pytest.mark.filterwarnings("ignore:S1, ", "ignore:.*are in the key")
+pytestmark = pytest.mark.filterwarnings("ignore:S1, ", "ignore:.*are in the key", "ignore:01, ")
 
 STUDY = """\
 name = "brains"
@@ -100,49 +102,21 @@ def test_what_is_cut_short_is_refused_whatever_reads_it(tmp_path: Path, ending: 
 
 def eeglab(folder: Path, trials: int) -> tuple[Path, np.ndarray]:
     """A dataset with its samples beside it, as EEGLAB saves it."""
-    points = 600 if trials == 1 else 100
+    points, step = (600, 70) if trials == 1 else (100, 100)
     data = np.random.default_rng(trials).standard_normal((4, points, trials)).astype("<f4")
-    step = 70 if trials == 1 else points
-    events: list[dict[str, Any]] = [
-        {"type": CLASSES[n % 2], "latency": 50.0 + n * step, "epoch": n + 1} for n in range(max(trials, 7))
-    ]
-    content: dict[str, Any] = {
-        "setname": "s",
-        "nbchan": 4,
-        "pnts": points,
-        "trials": trials,
-        "srate": 100.0,
-        "ref": "common",
-        "xmin": -0.49 if trials > 1 else 0.0,
-        "xmax": 0.5 if trials > 1 else (points - 1) / 100,
-        "chanlocs": [{"labels": name} for name in ("Fz", "Cz", "Pz", "Oz")],
-        "event": events,
-        "icawinv": [],
-        "icasphere": [],
-        "icaweights": [],
-        "data": "s.fdt",
+    shown = range(max(trials, 7))
+    events: dict[str, Any] = {
+        "type": [CLASSES[n % 2] for n in shown],
+        "latency": [50.0 + n * step for n in shown],
+        "epoch": [n + 1 for n in shown],
     }
     if trials > 1:  # each has a response, too, and is not called by it, though it is listed first
-        keys = [{**each, "type": "key", "latency": each["latency"] + 25} for each in events]
-        keys[0]["type"] = "house"
-        content["event"] = [each for pair in zip(keys, events, strict=True) for each in pair]
-        content["epoch"] = [
-            {
-                "event": [2 * n + 1, 2 * n + 2],
-                "eventtype": cell([keys[n]["type"], events[n]["type"]]),
-                "eventlatency": cell([250.0, 0.0]),
-            }
-            for n in range(trials)
-        ]
-    (folder / "s.fdt").write_bytes(data.tobytes("F"))
-    savemat(folder / "s.set", {"EEG": content}, appendmat=False)
-    return folder / "s.set", data.astype(float) * 1e-6
-
-
-def cell(items: list[Any]) -> np.ndarray:
-    found = np.empty(len(items), dtype=object)
-    found[:] = items
-    return found
+        events = {name: np.repeat(column, 2).tolist() for name, column in events.items()}
+        events["type"][::2] = ["house", *["key"] * (trials - 1)]
+        events["latency"][::2] = [each + 25 for each in events["latency"][::2]]
+    start = -0.49 if trials > 1 else 0.0
+    file = write_eeglab(folder / "s.set", data, 100.0, NAMES, events, start=start, beside=True)
+    return file, data.astype(float) * 1e-6
 
 
 def test_samples_of_eeglab_beside_a_recording(tmp_path: Path) -> None:
@@ -248,3 +222,70 @@ def test_headers_of_the_same_content_are_read_with_their_own_samples(tmp_path: P
     shutil.copy(tmp_path / "A" / "rec.eeg", tmp_path / "B" / "rec.eeg")
     with pytest.raises(InputError, match="there twice"):
         import_epochs(StudyRun(run, read_study(file), file))
+
+
+NAMES = ("Fz", "Cz", "Pz", "Oz")
+BEFORE = 16
+
+
+def dataset(file: Path, trials: list[list[tuple[str, float]]]) -> np.ndarray:
+    """Epochs of 64 samples at 64 Hz, each with events at times in ms; the samples in V."""
+    data = (np.random.default_rng(3).standard_normal((4, 64, len(trials))) * 20).astype(np.float32)
+    rows = [(number, *each) for number, trial in enumerate(trials) for each in trial]
+    events = {
+        "type": [name for _, name, _ in rows],
+        "latency": [number * 64 + BEFORE + 1 + ms * 0.064 for number, _, ms in rows],
+        "epoch": [number + 1 for number, _, _ in rows],
+    }
+    write_eeglab(file, data, 64.0, NAMES, events, start=-BEFORE / 64)
+    return np.moveaxis(data, 2, 0) * 1e-6
+
+
+def locked(name: str, others: bool = True) -> list[list[tuple[str, float]]]:
+    kinds = [CLASSES[n % 3 == 0] for n in range(20)]
+    return [[(kind, -20.0), (name, 0.0), *[("key", 300.0)] * others] for kind in kinds]
+
+
+@pytest.mark.parametrize("others", [True, False])
+def test_a_class_may_be_an_event_beside_that_of_a_photodiode(tmp_path: Path, others: bool) -> None:
+    """As MNE finds them by name; those of the photodiode are all of them still."""
+    truth = dataset(tmp_path / "S1.set", locked("photo", others))
+    epochs = read("eeglab", [tmp_path / "S1.set"], tmin=None, tmax=None)
+    theirs = mne.read_epochs_eeglab(tmp_path / "S1.set", verbose="ERROR")
+    for number, name in enumerate(CLASSES):
+        own = epochs.data[epochs.labels == number]
+        np.testing.assert_allclose(own, theirs[name].get_data(verbose="ERROR"), rtol=1e-6)
+    np.testing.assert_allclose(epochs.data, truth, rtol=1e-6)
+    one = read("eeglab", [tmp_path / "S1.set"], ["all"], events={"all": ["photo"]}, tmin=None, tmax=None)
+    assert len(one.data) == 20
+
+
+def test_a_class_that_some_epochs_are_locked_to_is_no_event_beside_it(tmp_path: Path) -> None:
+    """An epoch of a face in which a house comes later is one of a face."""
+    trials = [[(CLASSES[n % 2], 0.0), (CLASSES[1 - n % 2], 400.0)] for n in range(20)]
+    dataset(tmp_path / "S1.set", trials)
+    epochs = read("eeglab", [tmp_path / "S1.set"], tmin=None, tmax=None)
+    np.testing.assert_array_equal(epochs.labels, np.arange(20) % 2)
+
+
+def sidecars(folder: Path, more: dict[str, Any], bad: str = "") -> None:
+    root = folder.parents[1]
+    description = {"Name": "x", "BIDSVersion": "1.8.0", "DatasetType": "raw"}
+    (root / "dataset_description.json").write_text(json.dumps(description))
+    said = {"TaskName": "run", "SamplingFrequency": 64, "PowerLineFrequency": 50, **more}
+    (folder / "sub-01_task-run_eeg.json").write_text(json.dumps(said))
+    rows = [f"{name}\tEEG\tuV\t{'bad' if name == bad else 'good'}" for name in NAMES]
+    (folder / "sub-01_task-run_channels.tsv").write_text("\n".join(["name\ttype\tunits\tstatus", *rows, ""]))
+
+
+@pytest.mark.parametrize("bad", ["", "Pz"])
+def test_epochs_of_eeglab_in_bids(tmp_path: Path, bad: str) -> None:
+    """Bad channels are those of the table."""
+    file = tmp_path / "sub-01/eeg/sub-01_task-run_eeg.set"
+    truth = dataset(file, locked("photo"))
+    sidecars(file.parent, {"RecordingType": "epoched", "EpochLength": 1}, bad)
+    epochs = read("bids", [file], participant="01", tmin=None, tmax=None)
+    kept = [n for n, name in enumerate(NAMES) if name != bad]
+    assert epochs.channels == tuple(NAMES[n] for n in kept)
+    np.testing.assert_allclose(epochs.data, truth[:, kept], rtol=1e-6)
+    np.testing.assert_array_equal(epochs.labels, np.arange(20) % 3 == 0)

@@ -12,9 +12,13 @@ import mne
 import numpy as np
 import pytest
 from eeg_recordings import CLASSES, NAMES, direct, exported, make_raw, read
+from mne._fiff.constants import FIFF
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.data import Epochs
+from shortloop.eeg.formats.epochs.cut import HEAD, positions_of
+
+pytestmark = pytest.mark.filterwarnings("ignore:S1, ")
 
 EEG = NAMES[:6]
 WRITERS = {
@@ -47,10 +51,8 @@ def as_mne_reads(file: Path) -> mne.io.BaseRaw:
 
 def same(epochs: Epochs, expected: mne.Epochs, channels: tuple[str, ...] = EEG) -> None:
     names = {number: name for name, number in expected.event_id.items()}
-    labels = [
-        CLASSES.index(({*names[number].split("/")} & {*CLASSES}).pop()) for number in expected.events[:, 2]
-    ]
-    assert epochs.labels.tolist() == labels
+    shown = [({*names[number].split("/")} & {*CLASSES}).pop() for number in expected.events[:, 2]]
+    assert epochs.labels.tolist() == [CLASSES.index(each) for each in shown]
     assert epochs.channels == channels
     np.testing.assert_array_equal(epochs.data, expected.get_data(picks=list(channels)))
     np.testing.assert_array_equal(epochs.times, expected.times)
@@ -154,9 +156,8 @@ def test_what_was_dropped_is_counted_with_its_reason(tmp_path: Path) -> None:
     log = [names for names in expected.drop_log if {*names} & {*NAMES}]
     assert sum(count for (_, reason), count in found.items() if reason in ("amplitude", "flat")) == len(log)
     loud = direct(as_mne_reads(file), reject=steps["reject"])
-    assert sum(count for (_, reason), count in found.items() if reason == "flat") == len(loud) - len(
-        epochs.labels
-    )
+    flat = sum(count for (_, reason), count in found.items() if reason == "flat")
+    assert flat == len(loud) - len(epochs.labels)
     assert {*account["rejected_by"]} <= {*NAMES}
     assert sum(account["rejected_by"].values()) >= len(log)
 
@@ -360,3 +361,88 @@ def test_averages_are_named(tmp_path: Path) -> None:
 def test_settings_that_cannot_be_meant_are_refused(wrong: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         read("fif", [], **wrong)
+
+
+def placed(seed: int = 0, montage: str = "easycap-M1") -> mne.io.BaseRaw:
+    return make_raw(seed).set_montage(montage, on_missing="ignore", verbose="ERROR")
+
+
+def expected(montage: str) -> np.ndarray:
+    by_name = placed(montage=montage).get_montage().get_positions()["ch_pos"]
+    return np.array([by_name[name] for name in EEG])
+
+
+def places_of(kind: str, file: Path, **settings: Any) -> tuple[np.ndarray, Any]:
+    """Positions, and where they are said to be from."""
+    epochs = read(kind, [file], **settings)
+    assert epochs.positions is not None
+    return epochs.positions, epochs.accounts[0]["positions"]
+
+
+@pytest.mark.parametrize(("kind", "name"), [("fif", "x_raw.fif"), ("eeglab", "x.set"), ("fif", "x-epo.fif")])
+def test_positions_are_those_in_the_file(tmp_path: Path, kind: str, name: str) -> None:
+    file = tmp_path / name
+    if "epo" in name:
+        direct(placed()).save(file, verbose="ERROR")
+    else:
+        exported(placed(), file)
+    found, said = places_of(kind, file, picks=EEG)
+    np.testing.assert_allclose(found, expected("easycap-M1"), atol=1e-6)
+    assert said == "file"
+    # Of channels that are decoded, and of a montage that the study names.
+    some, _ = places_of(kind, file, picks=("Oz", "C3"))
+    np.testing.assert_allclose(some, expected("easycap-M1")[[3, 4]], atol=1e-6)
+    found, said = places_of(kind, file, picks=EEG, preprocessing={"montage": "standard_1020"})
+    np.testing.assert_allclose(found, expected("standard_1020"), atol=1e-6)
+    assert said == "standard_1020"
+
+
+def test_none_and_some_positions(tmp_path: Path) -> None:
+    epochs = read("fif", [exported(make_raw(), tmp_path / "x_raw.fif")])
+    assert epochs.positions is None
+    assert epochs.accounts[0]["positions"] == ""
+    some = placed()
+    some.info["chs"][1]["loc"][:3] = 0
+    some.info["chs"][2]["loc"][:3] = np.nan
+    found, _ = places_of("fif", exported(some, tmp_path / "some_raw.fif"))
+    assert np.isnan(found).all(axis=1).tolist() == [False, True, True, False, False, False]
+    assert FIFF.FIFFV_COORD_HEAD == HEAD
+    for each in some.info["chs"]:
+        each["coord_frame"] = FIFF.FIFFV_COORD_MRI
+    assert positions_of(some, EEG) is None
+    assert positions_of(placed(), EEG) is not None
+
+
+def test_positions_of_several_files_are_means(tmp_path: Path) -> None:
+    one = exported(placed(0), tmp_path / "1_raw.fif")
+    two = exported(placed(1, "standard_1020"), tmp_path / "2_raw.fif")
+    three = exported(make_raw(2), tmp_path / "3_raw.fif")
+    found = read("fif", [one, two, three]).positions
+    np.testing.assert_allclose(found, (expected("easycap-M1") + expected("standard_1020")) / 2, atol=1e-7)
+
+
+def meg(kinds: list[str]) -> mne.io.BaseRaw:
+    raw = make_raw(3)
+    info = mne.create_info(list(raw.ch_names), raw.info["sfreq"], kinds)
+    made = mne.io.RawArray(raw.get_data() * 1e-6, info, verbose="ERROR").set_annotations(raw.annotations)
+    for number, channel in enumerate(made.info["chs"]):
+        channel["loc"][:3] = [0.01 * number, 0.05, 0.1]
+    return made
+
+
+@pytest.mark.parametrize(
+    ("sensors", "unit"), [(["mag"], "T"), (["grad"], "T/m"), (["mag", "grad", "eeg"], "a.u.")]
+)
+def test_sensors_of_meg_have_places_in_the_helmet(tmp_path: Path, sensors: list[str], unit: str) -> None:
+    """Those of EEG are on a head."""
+    names = make_raw(3).ch_names
+    raw = meg((sensors * len(names))[: len(names)])
+    raw.save(tmp_path / "x_meg.fif", verbose="ERROR")
+    epochs = read("fif", [tmp_path / "x_meg.fif"], picks=EEG)
+    assert epochs.unit == unit
+    kinds = np.array([raw.get_channel_types([name])[0] for name in EEG])
+    if len(sensors) > 1:
+        assert [account["types"] for account in epochs.accounts] == [kinds.tolist()]
+    assert epochs.positions is not None
+    wanted = np.array([[0.01 * names.index(name), 0.05, 0.1] for name in EEG])
+    np.testing.assert_allclose(epochs.positions[kinds != "eeg"], wanted[kinds != "eeg"], atol=1e-6)

@@ -22,15 +22,8 @@ CLASSES = ("face", "landmark", "object")
 
 def simulate(participant: str = "S01", phase: str = "study", seed: int = 7, **settings: Any) -> Epochs:
     training = settings.pop("training", phase == "study")
-    return read_epochs(
-        SimulatedInput(format="simulated", **settings),
-        (),
-        participant=participant,
-        phase=phase,
-        classes=CLASSES,
-        seed=seed,
-        training=training,
-    )
+    who: dict[str, Any] = {"participant": participant, "phase": phase, "seed": seed, "training": training}
+    return read_epochs(SimulatedInput(format="simulated", **settings), (), classes=CLASSES, **who)
 
 
 def digest(epochs: Epochs) -> str:
@@ -112,13 +105,12 @@ def test_same_seed_same_bits_in_any_process() -> None:
     here = digest(simulate(trials=4))
     np.random.seed(2)  # noqa: NPY002
     assert digest(simulate(trials=4)) == here
-    code = (
-        "import hashlib; "
-        "from shortloop.eeg.formats.simulated import SimulatedInput; "
-        "e = SimulatedInput(format='simulated', trials=4).generate(participant='S01', phase='study', "
-        f"classes={CLASSES!r}, seed=7, training=True); "
-        "print(hashlib.sha256(e.data.tobytes() + e.labels.tobytes()).hexdigest())"
-    )
+    code = f"""
+import hashlib
+from shortloop.eeg.formats.simulated import SimulatedInput
+how = {{"participant": "S01", "phase": "study", "classes": {CLASSES!r}, "seed": 7, "training": True}}
+e = SimulatedInput(format="simulated", trials=4).generate(**how)
+print(hashlib.sha256(e.data.tobytes() + e.labels.tobytes()).hexdigest())"""
     environment = {**os.environ, "PYTHONHASHSEED": "12345"}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment

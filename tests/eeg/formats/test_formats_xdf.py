@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 import pyxdf  # type: ignore[import-untyped]
-from eeg_folders import proposed, silent
+from eeg_proposed import proposed_study, runnable
 from eeg_recordings import read
 from refused import refusing
 from xdf_files import eeg_stream, marker_stream, write_xdf
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.inspect.check_study import open_all
 
 ROOT = Path(__file__).resolve().parents[3]
 RATE, SAMPLES, START = 250.0, 15_000, 4321.125
@@ -163,13 +162,9 @@ def test_damage_is_refused(tmp_path: Path) -> None:
 def test_from_a_folder_to_a_study(tmp_path: Path) -> None:
     for who in range(3):
         recording(tmp_path / f"data/P{who}.xdf", seed=who)
-    found = proposed(tmp_path / "data", tmp_path / "study")
-    assert "3 participants: P0, P1, P2" in found.lines
+    found, file = proposed_study(tmp_path / "data")
     assert found.questions == ()
-    file = tmp_path / "study/study.toml"
-    file.parent.mkdir()
-    file.write_text(found.settings, encoding="utf-8")
-    assert open_all(file, silent).problems == ()
+    runnable(file, participants=("P0", "P1", "P2"))
 
 
 def test_without_pyxdf_it_is_said_what_to_install(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Null maps drawn from a few trainings of each participant equal a plain loop, and hold their level."""
+"""Null maps of a few trainings equal a plain loop and hold their level; notes say what is not reached."""
 
 from __future__ import annotations
 
@@ -50,9 +50,7 @@ def test_they_equal_a_plain_loop(shape: tuple[int, ...], monkeypatch: pytest.Mon
     found = group_statistics(observed, others, seed=seed(), **asked)
     null = []
     for row in draw_rows(6, 3, 50, seed()):
-        drawn = [
-            observed[who] if number == TRUE else others[who][number - 1] for who, number in enumerate(row)
-        ]
+        drawn = [others[who][each - 1] if each != TRUE else observed[who] for who, each in enumerate(row)]
         smooth = [ndimage.gaussian_filter(each, 1.0, mode="nearest", truncate=2.0) for each in drawn]
         null.append(np.abs(stats.ttest_1samp(smooth, CHANCE).statistic).max())
     np.testing.assert_allclose(found.null_max, null, rtol=1e-9)
@@ -71,10 +69,8 @@ def test_whichever_map_is_the_true_one_few_are_significant(others: int) -> None:
     for number, row in enumerate(itertools.product(range(1 + others), repeat=3)):
         observed = np.stack([maps[who, which] for who, which in enumerate(row)])
         rest = [np.delete(maps[who], which, axis=0) for who, which in enumerate(row)]
-        found = group_statistics(
-            observed, rest, chance=CHANCE, settings=GroupSettings(), seed=seed(number), draws=2000
-        )
-        p.append(found.p_max.min())
+        asked: dict[str, Any] = {"chance": CHANCE, "settings": GroupSettings(), "draws": 2000}
+        p.append(group_statistics(observed, rest, seed=seed(number), **asked).p_max.min())
     for alpha in (0.05, 0.1, 0.25, 0.5, 0.75):
         # Random draws estimate the share of combinations that are as large: hence the little more.
         assert np.mean(np.array(p) <= alpha - 0.03) <= alpha
@@ -87,14 +83,8 @@ def test_error_rate_of_scores_that_are_askew(others: int) -> None:
     for group in range(400):
         rng = np.random.default_rng([7, group])
         maps = rng.exponential(4.0, (6, 1 + others, 4)) + CHANCE - 4.0
-        found = group_statistics(
-            maps[:, 0],
-            list(maps[:, 1:]),
-            chance=CHANCE,
-            settings=GroupSettings(smooth=0),
-            seed=seed(group),
-            draws=39,
-        )
+        asked: dict[str, Any] = {"chance": CHANCE, "settings": GroupSettings(smooth=0), "draws": 39}
+        found = group_statistics(maps[:, 0], list(maps[:, 1:]), seed=seed(group), **asked)
         smallest.append((found.p_max.min(), found.p_cluster.min()))
     for alpha in (0.05, 0.2, 0.5):
         low, high = stats.binom.ppf([0.0005, 0.9995], len(smallest), alpha)
@@ -151,3 +141,44 @@ def test_nine_trainings_find_effects_about_as_often_as_one_for_each_null_map() -
     of_each, of_nine = np.mean(found, axis=0)
     assert 0.3 < of_each < 0.95
     assert abs(of_each - of_nine) < 0.08
+
+
+def test_few_participants_are_said() -> None:
+    note = limits_note(1, 1000, 0.05, "permutations")
+    assert "other people" in note
+    assert note.count(".") == 1
+    assert "permutation" in limits_note(1, 10, 0.05, "sign-flips")
+    assert "participants," not in limits_note(1, 10, 0.05, "sign-flips")
+    for participants in range(2, 6):
+        assert f"only {participants} participants" in limits_note(participants, 1000, 0.05, "permutations")
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.01, 0.001, 0.1, 1 / 3, 0.02])
+def test_the_permutations_it_takes_are_just_enough(alpha: float) -> None:
+    note = limits_note(18, 1, alpha, "permutations")
+    needed = int(re.findall(r"it takes (\d+) permutations", note)[0])
+    assert 1 / (needed + 1) <= alpha < 1 / needed
+    assert limits_note(18, needed, alpha, "permutations") == ""
+    assert limits_note(18, needed - 1, alpha, "permutations") != ""
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.01, 0.125, 0.001])
+def test_the_participants_flips_take_are_just_enough(alpha: float) -> None:
+    note = limits_note(2, 10**6, alpha, "sign-flips")
+    needed = int(re.findall(r"it takes (\d+) participants", note)[0])
+    assert 2 / 2**needed <= alpha < 4 / 2**needed
+
+
+@pytest.mark.parametrize(
+    ("null", "participants", "count", "reaches"),
+    [
+        *(("permutations", 10, count, count == 19) for count in (18, 19)),
+        *(("sign-flips", participants, 200, participants == 6) for participants in (5, 6)),
+    ],
+)
+def test_what_the_note_says_is_so(null: str, participants: int, count: int, reaches: bool) -> None:
+    rng = np.random.default_rng(8)
+    scores = rng.normal(80, 1, (participants, 4))
+    permuted = [rng.normal(50, 1, (count, 4)) for _ in range(participants)]
+    result = group_statistics(scores, permuted, chance=50, settings=GroupSettings(null=null))
+    assert result.significant.any() == (result.p_max.min() <= 0.05) == (result.note == "") == reaches

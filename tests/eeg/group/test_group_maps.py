@@ -1,4 +1,4 @@
-"""t and z equal SciPy's, smoothing a convolution written out, and sign flips are all or fair ones."""
+"""t, z, smoothing and clusters equal SciPy's, MNE's or plain loops; sign flips are all or fair ones."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mne.stats.cluster_level import _find_clusters
 from scipy import stats
 
 from shortloop.eeg.group.maps import leave_one_out_z, one_sample_t, sign_flips
-from shortloop.eeg.group.statistics import smooth_maps
+from shortloop.eeg.group.statistics import label_clusters, max_cluster_mass, smooth_maps
 
 shapes = st.one_of(st.tuples(st.integers(1, 9)), st.tuples(st.integers(1, 5), st.integers(1, 5)))
 
@@ -38,9 +39,6 @@ def test_cells_without_variance(participants: int) -> None:
     rounded = np.repeat(levels[np.newaxis], participants, axis=0)
     rounded[::2] *= 1 + 1e-15
     np.testing.assert_allclose(one_sample_t(rounded), t, rtol=1e-12, atol=1e-9)
-
-
-def test_agreement_beats_near_agreement() -> None:
     agree = np.full(8, 20.0)
     nearly = agree + np.array([1, -1] * 4) * 0.05
     t = one_sample_t(np.stack([agree, nearly], axis=1))
@@ -60,7 +58,7 @@ def test_z_leaves_one_out(count: int, shape: tuple[int, ...], seed: int) -> None
         np.testing.assert_allclose(z[index][wide], expected[wide], rtol=1e-6)
 
 
-def test_z_of_cells_where_the_others_do_not_vary() -> None:
+def test_z_of_cells_where_the_others_do_not_vary_or_are_too_few() -> None:
     maps = np.full((5, 3), 100 / 3)
     maps[0, 1] = 90.0  # only one map differs: the others give no scale to measure it with
     maps[:2, 2] = [90.0, 60.0]
@@ -69,9 +67,6 @@ def test_z_of_cells_where_the_others_do_not_vary() -> None:
     assert z[0, 1] == 0
     assert (z[1:, 1] < 0).all()
     assert (z[:2, 2] > 0).all()
-
-
-def test_z_needs_two_others() -> None:
     np.testing.assert_array_equal(leave_one_out_z(np.array([[1.0], [2.0]])), [[0], [0]])
 
 
@@ -104,14 +99,11 @@ def test_planes_and_curves_equal_an_explicit_loop(
     np.testing.assert_allclose(planes, np.transpose(both, (0, 2, 1)), rtol=1e-12)
 
 
-def test_sigma_zero_copies() -> None:
+def test_smoothing_by_nothing_copies_and_of_whole_numbers_does_not_round() -> None:
     maps = np.random.default_rng(2).normal(size=(2, 4, 4))
     same = smooth_maps(maps, sigma=0.0, truncate=2.0)
     np.testing.assert_array_equal(same, maps)
     assert not np.shares_memory(same, maps)
-
-
-def test_whole_numbers_are_not_rounded() -> None:
     counts = np.array([[0, 100, 0, 0]])
     np.testing.assert_allclose(
         smooth_maps(counts, sigma=1.0, truncate=1.0, axes=(-1,)),
@@ -140,14 +132,92 @@ def test_random_patterns_where_all_are_too_many(participants: int, count: int) -
     assert (signs != other).any()
 
 
-def test_random_signs_are_fair_and_independent() -> None:
+def test_random_signs_are_fair_and_independent_and_need_a_seed() -> None:
     signs, _ = sign_flips(20, 5000, np.random.SeedSequence(6))
     ups = int((signs == 1).sum())
     assert stats.binomtest(ups, signs.size).pvalue > 1e-3
     between = np.asarray(np.corrcoef(signs.T))[np.triu_indices(20, 1)]
     assert np.abs(between).max() < 5 / np.sqrt(5000)
-
-
-def test_random_patterns_need_a_seed() -> None:
     with pytest.raises(ValueError, match="seed"):
         sign_flips(18, 1000)
+
+
+def flood(t: np.ndarray, threshold: float) -> dict[frozenset[tuple[int, ...]], float]:
+    """Cells of each cluster, and its signed mass."""
+    todo = {cell for cell in np.ndindex(t.shape) if abs(t[cell]) > threshold}
+    clusters = {}
+    while todo:
+        edge = [todo.pop()]
+        members = set(edge)
+        while edge:
+            cell = edge.pop()
+            for axis in range(t.ndim):
+                for step in (-1, 1):
+                    near = tuple(c + step * (a == axis) for a, c in enumerate(cell))
+                    if near in todo and t[near] * t[cell] > 0:
+                        todo.remove(near)
+                        members.add(near)
+                        edge.append(near)
+        clusters[frozenset(members)] = float(sum(t[m] for m in members))
+    return clusters
+
+
+def cells_of(mask: np.ndarray) -> frozenset[tuple[int, ...]]:
+    return frozenset(tuple(map(int, cell)) for cell in np.argwhere(mask))
+
+
+def found(t: np.ndarray, threshold: float) -> dict[frozenset[tuple[int, ...]], float]:
+    labels, masses = label_clusters(t, threshold)
+    return {
+        cells_of(labels == label): np.sign(label) * masses[label] for label in np.unique(labels[labels != 0])
+    }
+
+
+shapes_of_clusters = st.one_of(st.tuples(st.integers(1, 25)), st.tuples(st.integers(1, 8), st.integers(1, 8)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    shape=shapes_of_clusters, threshold=st.floats(0.1, 2), seed=st.integers(0, 2**32 - 1), whole=st.booleans()
+)
+def test_equal_a_flood_fill(shape: tuple[int, ...], threshold: float, seed: int, whole: bool) -> None:
+    t_maps = np.random.default_rng(seed).normal(0, 1.5, (4, *shape))
+    if whole:  # many cells exactly at the threshold, which do not pass it
+        t_maps, threshold = np.round(t_maps), 1.0
+    heaviest = max_cluster_mass(t_maps, threshold)
+    for t, mass in zip(t_maps, heaviest):
+        expected = flood(t, threshold)
+        assert found(t, threshold) == pytest.approx(expected)
+        assert mass == pytest.approx(max(map(abs, expected.values()), default=0.0))
+
+
+@pytest.mark.parametrize("shape", [(40,), (12, 15)])
+def test_equal_mne(shape: tuple[int, ...]) -> None:
+    t = np.random.default_rng(3).normal(0, 2, shape)
+    masks, masses = _find_clusters(t, 1.5, tail=0)
+    expected = {}
+    for mask, mass in zip(masks, masses):
+        inside = np.zeros(t.size, dtype=bool)
+        inside[mask] = True  # slices of a curve, flat masks of a plane
+        expected[cells_of(inside.reshape(shape))] = mass
+    assert len(expected) > 5
+    assert found(t, 1.5) == pytest.approx(expected)
+
+
+def test_clusters_of_known_maps() -> None:
+    """From the heaviest on, not by corners, not of both signs, not from map to map, or none."""
+    labels, masses = label_clusters(np.array([3.0, 0, 9, 0, 5, 0, -3, 0, -7]), 2.0)
+    np.testing.assert_array_equal(labels, [3, 0, 1, 0, 2, 0, -2, 0, -1])
+    np.testing.assert_array_equal(masses[labels], [3, 0, 9, 0, 5, 0, 3, 0, 7])
+    t = np.array([[3.0, 0.0, 0.0], [0.0, 3.0, -4.0], [0.0, 0.0, -4.0]])
+    labels, masses = label_clusters(t, 2.0)
+    assert sorted(np.unique(labels)) == [-1, 0, 1, 2]
+    assert labels[1, 2] == labels[2, 2] == -1
+    np.testing.assert_array_equal(masses[[0, 1, 2, -1]], [0, 3, 3, 8])
+    t_maps = np.full((3, 2, 2), 5.0)
+    np.testing.assert_array_equal(max_cluster_mass(t_maps, 2.0), [20, 20, 20])
+    np.testing.assert_array_equal(max_cluster_mass(t_maps[:, 0], 2.0), [10, 10, 10])
+    labels, masses = label_clusters(np.array([[2.0, -2.0]]), 2.0)
+    assert not labels.any()
+    np.testing.assert_array_equal(masses, [0.0])
+    np.testing.assert_array_equal(max_cluster_mass(np.zeros((4, 3)), 2.0), np.zeros(4))

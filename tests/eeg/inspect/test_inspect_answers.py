@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from cases import first_cases
 from eeg_folders import exported, proposed, recording, silent, write_fieldtrip
+from eeg_proposed import runnable
 
 from shortloop.eeg.inspect.check_study import open_all
-from shortloop.eeg.study.load import read_study
 
 PEOPLE = ("P1", "P2")
 COMMENT = re.compile(r'# events: ("(?:[^"\\]|\\.)*") \d+')
@@ -37,10 +37,8 @@ def in_tables(data: Path, names: Sequence[str]) -> None:
     for who in PEOPLE:
         raw = recording(who, trials=12 * len(names), names=names, gap=1.1)
         shown = [each for each in raw.annotations if each["description"] != "response"]
-        rows = [
-            "onset\tduration\ttrial_type",
-            *(f"{each['onset']}\t0.3\t{each['description']}" for each in shown),
-        ]
+        rows = ["onset\tduration\ttrial_type"]
+        rows += [f"{each['onset']}\t0.3\t{each['description']}" for each in shown]
         raw.set_annotations(None)
         exported(raw, data / f"{who}.edf")
         (data / f"{who}_events.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
@@ -111,7 +109,7 @@ def test_columns_that_are_offered(tmp_path: Path) -> None:
         text = re.sub(r"# column = .*", f"column = {column}", found.settings)
         text = re.sub(r"classes = .*", f"classes = {json.dumps(classes)}", text)
         (tmp_path / "p/study.toml").write_text(text, encoding="utf-8")
-        assert open_all(tmp_path / "p/study.toml", silent).problems == ()
+        runnable(tmp_path / "p/study.toml")
 
 
 def test_phases_that_are_offered(tmp_path: Path) -> None:
@@ -126,8 +124,7 @@ def test_phases_that_are_offered(tmp_path: Path) -> None:
         text = re.sub(r"# train = .*", f'train = "{train}"', found.settings)
         text = re.sub(r"# decode = .*", f'decode = "{decode}"', text)
         (tmp_path / "p/study.toml").write_text(text, encoding="utf-8")
-        assert open_all(tmp_path / "p/study.toml", silent).problems == ()
-        assert read_study(tmp_path / "p/study.toml").phases.train == train
+        assert runnable(tmp_path / "p/study.toml").phases.train == train
 
 
 def test_a_class_called_bad_is_cut_as_mne_cuts_it(tmp_path: Path) -> None:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from eeg_folders import exported, proposed, recording, silent
+from eeg_folders import exported, recording, silent
+from eeg_proposed import proposed_study, runnable
 
 from shortloop.analyses import Look
-from shortloop.base.errors import InputError
 from shortloop.eeg.inspect.check_study import open_all
 from shortloop.eeg.inspect.format_options import feature_table_settings
 from shortloop.eeg.inspect.propose import look
-from shortloop.eeg.study.load import read_study
 from shortloop.eeg.study.schema import Study
 
 PARTICIPANTS = ("S1", "S2", "S3")
@@ -23,13 +23,9 @@ PHASES = ("study", "test")
 
 def looked_at(tmp_path: Path) -> tuple[Look, Study]:
     """The study of a folder; its files pass all that a run checks."""
-    found = proposed(tmp_path / "data", tmp_path / "my-study")
+    found, file = proposed_study(tmp_path / "data")
     assert found.questions == ()
-    (tmp_path / "my-study").mkdir(exist_ok=True)
-    file = tmp_path / "my-study/study.toml"
-    file.write_text(found.settings, encoding="utf-8")
-    assert open_all(file, silent).problems == ()
-    return found, read_study(file)
+    return found, runnable(file)
 
 
 def trials(who: str, phase: str) -> tuple[np.ndarray, np.ndarray]:
@@ -45,25 +41,22 @@ def table_of(who: str, phase: str) -> pd.DataFrame:
 
 
 def npz(folder: Path) -> None:
-    for who in PARTICIPANTS:
-        for phase in PHASES:
-            X, y = trials(who, phase)
-            np.savez(folder / f"{who}_{phase}.npz", X=X, y=y)
+    for who, phase in itertools.product(PARTICIPANTS, PHASES):
+        X, y = trials(who, phase)
+        np.savez(folder / f"{who}_{phase}.npz", X=X, y=y)
 
 
-def npy(folder: Path) -> None:
-    for who in PARTICIPANTS:
-        for phase in PHASES:
-            X, y = trials(who, phase)
-            (folder / who).mkdir(exist_ok=True)
-            np.save(folder / who / f"{phase}_X.npy", X)
-            np.save(folder / who / f"{phase}_y.npy", y)
+def npy(folder: Path, people: tuple[str, ...] = PARTICIPANTS) -> None:
+    for who, phase in itertools.product(people, PHASES):
+        X, y = trials(who, phase)
+        (folder / who).mkdir(exist_ok=True)
+        np.save(folder / who / f"{phase}_X.npy", X)
+        np.save(folder / who / f"{phase}_y.npy", y)
 
 
 def tables(folder: Path) -> None:
-    for who in PARTICIPANTS:
-        for phase in PHASES:
-            table_of(who, phase).to_csv(folder / f"{who}_{phase}.csv")
+    for who, phase in itertools.product(PARTICIPANTS, PHASES):
+        table_of(who, phase).to_csv(folder / f"{who}_{phase}.csv")
 
 
 def one_table(folder: Path) -> None:
@@ -96,12 +89,7 @@ def test_files_that_lack_something_are_named(tmp_path: Path) -> None:
     npy(tmp_path / "data")
     (tmp_path / "data/S1/test_y.npy").unlink()
     np.save(tmp_path / "data/S2/study_y.npy", np.array(["face", None] * 20, dtype=object), allow_pickle=True)
-    npy_of = tmp_path / "data/S4"
-    npy_of.mkdir()
-    for phase in PHASES:
-        X, y = trials("S4", phase)
-        np.save(npy_of / f"{phase}_X.npy", X)
-        np.save(npy_of / f"{phase}_y.npy", y)
+    npy(tmp_path / "data", ("S4",))
     found, study = looked_at(tmp_path)
     assert study.participants == ("S3", "S4")
     said = "\n".join(found.lines)
@@ -126,21 +114,15 @@ def test_two_columns_that_could_be_the_class_are_asked_about(tmp_path: Path) -> 
     (tmp_path / "data").mkdir()
     for who in PARTICIPANTS:
         table = table_of(who, "study")
-        table.assign(stimulus=np.random.default_rng(1).permutation(table["run"])).to_csv(
-            tmp_path / f"data/{who}.csv", index=False
-        )
-    found = proposed(tmp_path / "data", tmp_path / "my-study")
+        shuffled = np.random.default_rng(1).permutation(table["run"])
+        table.assign(stimulus=shuffled).to_csv(tmp_path / f"data/{who}.csv", index=False)
+    found, file = proposed_study(tmp_path / "data", label='"condition"')
     (question,) = found.questions
     assert "Which column has the classes? Found: condition, stimulus" in question
-    lines = found.settings.splitlines()
     number = int(question.split("Line ")[1].split()[0])
-    assert lines[number - 1].startswith('# label = "condition"')
-    lines[number - 1] = 'label = "condition"'
-    file = tmp_path / "study.toml"
-    file.write_text("\n".join(lines).replace("../data", "data"), encoding="utf-8")
-    assert open_all(file, silent).problems == ()
+    assert found.settings.splitlines()[number - 1].startswith('# label = "condition"')
     # Neither is a feature, whichever is chosen.
-    assert {"condition", "stimulus"} <= {*read_study(file).input.model_dump()["drop"]}
+    assert {"condition", "stimulus"} <= {*runnable(file).input.model_dump()["drop"]}
 
 
 def test_tables_and_arrays_beside_recordings_are_none(tmp_path: Path) -> None:
@@ -161,7 +143,7 @@ def test_a_table_of_nobody_is_left_to_others(tmp_path: Path) -> None:
     assert look(tmp_path / "data", tmp_path / "my-study", silent) is None
 
 
-def test_one_file_for_two_participants_is_refused_without_a_column_of_them(tmp_path: Path) -> None:
+def test_tables_that_cannot_be_read_or_are_of_two_participants_are_said(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     tables(tmp_path / "data")
     _, _ = looked_at(tmp_path)
@@ -170,6 +152,12 @@ def test_one_file_for_two_participants_is_refused_without_a_column_of_them(tmp_p
     file.write_text(text.replace("{participant}_study", "S1_study"), encoding="utf-8")
     problems = open_all(file, silent).problems
     assert [each.problem for each in problems].count("a recording is there twice") >= 1
+    # Not of UTF-8: no features are found there, and a study that names it says so.
+    file.write_text(text, encoding="utf-8")
+    bad = tmp_path / "data/S1_study.csv"
+    bad.write_bytes(bad.read_text(encoding="utf-8").replace("comment", "Größe").encode("latin-1"))
+    (problem,) = open_all(file, silent).problems
+    assert problem.file == str(bad)
 
 
 @pytest.mark.parametrize(
@@ -186,15 +174,3 @@ def test_tables_without_features(tmp_path: Path, text: str) -> None:
     file = tmp_path / "some.csv"
     file.write_text(text, encoding="utf-8")
     assert feature_table_settings(file) is None
-
-
-def test_a_table_in_another_encoding_is_said(tmp_path: Path) -> None:
-    """Not of UTF-8: no features are found there, and a study that names it says so."""
-    (tmp_path / "data").mkdir()
-    tables(tmp_path / "data")
-    _, _ = looked_at(tmp_path)
-    bad = tmp_path / "data/S1_study.csv"
-    bad.write_bytes(bad.read_text(encoding="utf-8").replace("comment", "Größe").encode("latin-1"))
-    (problem,) = open_all(tmp_path / "my-study/study.toml", silent).problems
-    assert isinstance(problem, InputError)
-    assert problem.file == str(bad)

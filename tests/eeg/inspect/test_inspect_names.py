@@ -1,7 +1,8 @@
-"""Whose recordings are and of which phase is read from names as people give them."""
+"""Whose recordings are and of which phase is read from names as people give them, by a table of rules."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from shortloop.eeg.formats.files.find import find_files
 from shortloop.eeg.inspect.names import NamedFiles, read_names
+from shortloop.eeg.inspect.rules import EVENT_RULES, NAME_RULES, event_means, name_means
 
 FOLDERS = {
     "one file": (["recording.edf"], ["recording"], {"recording": ["{participant}.edf"]}),
@@ -127,6 +129,42 @@ FOLDERS = {
         ["Anna Müller", "Eva Groß", "Max Muster"],
         {"study": ["{participant}/study.set"]},
     ),
+    "names of two words and phases": (
+        [f"{who} {when}.set" for who in ("Anna Müller", "Jörg Schmidt") for when in ("study", "test")],
+        ["Anna Müller", "Jörg Schmidt"],
+        {"study": ["{participant} study.set"], "test": ["{participant} test.set"]},
+    ),
+    "names of any number of words": (
+        ["Anna Maria Müller_study.set", "Jo Li_study.set"],
+        ["Anna Maria Müller", "Jo Li"],
+        {"study": ["{participant}_study.set"]},
+    ),
+    "names of two words behind the phase": (
+        ["study Mu\u0308ller Anna.set", "study Li Jo.set"],
+        ["Li Jo", "Müller Anna"],
+        {"study": ["study {participant}.set"]},
+    ),
+    # A name and what follows it are no participant and phase, if each is there with the other alone.
+    "a name and what was shown": (
+        [f"{who} {shown}.set" for who in ("Anna", "Jörg") for shown in ("Faces", "Houses")],
+        ["Anna", "Jörg"],
+        {"faces": ["{participant} Faces.set"], "houses": ["{participant} Houses.set"]},
+    ),
+    "a name and one thing that was shown": (
+        ["Anna Faces.set", "Jörg Faces.set"],
+        ["Anna", "Jörg"],
+        {"recording": ["{participant} Faces.set"]},
+    ),
+    "a number and two words": (
+        ["P01 Eyes Open.set", "P01 Eyes Closed.set"],
+        ["P01"],
+        {"open": ["{participant} Eyes Open.set"], "closed": ["{participant} Eyes Closed.set"]},
+    ),
+    "a numbered phase": (
+        [f"{who} {word}.edf" for who in ("Anna Müller", "Li Jo") for word in ("Train1", "test")],
+        ["Anna Müller", "Li Jo"],
+        {"train": ["{participant} Train1.edf"], "test": ["{participant} test.edf"]},
+    ),
     "brackets": (
         [f"S{who} [raw].set" for who in (1, 2)],
         ["S1", "S2"],
@@ -144,22 +182,17 @@ def named(root: Path, names: Sequence[str]) -> NamedFiles:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_participants_and_phases(tmp_path: Path, folder: str) -> None:
+    """Each file is found once by the patterns that are written."""
     names, participants, patterns = FOLDERS[folder]
     found = named(tmp_path, names)
     assert list(found.files) == participants
     assert found.patterns == patterns
     assert found.left_out == {}
-
-
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_each_file_is_found_once_by_what_is_written(tmp_path: Path, folder: str) -> None:
-    names = FOLDERS[folder][0]
-    found = named(tmp_path, names)
     reached = [
         path
         for who in found.files
-        for phase, patterns in found.patterns.items()
-        for path in find_files(tmp_path, patterns, participant=who)
+        for each in patterns.values()
+        for path in find_files(tmp_path, each, participant=who)
     ]
     assert sorted(reached) == sorted(tmp_path / name for name in names)
 
@@ -170,13 +203,10 @@ def test_a_participant_who_lacks_a_phase(tmp_path: Path) -> None:
     assert found.patterns["study"] == ["{participant}_study.set"]
 
 
-def test_a_name_that_a_study_cannot_have_is_left_out(tmp_path: Path) -> None:
+def test_names_that_a_study_cannot_have_are_left_out(tmp_path: Path) -> None:
     found = named(tmp_path, ["#.set", "Anna.set", "Eva.set"])
     assert list(found.files) == ["Anna", "Eva"]
     assert found.left_out == {tmp_path / "#.set": "'#' cannot be the name of a participant: rename it"}
-
-
-def test_names_that_differ_by_case_are_left_out(tmp_path: Path) -> None:
     found = named(tmp_path, ["anna_study.set", "Anna_test.set", "eva_study.set", "eva_test.set"])
     assert list(found.files) == ["eva"]
     assert {path.name for path in found.left_out} == {"anna_study.set", "Anna_test.set"}
@@ -184,11 +214,8 @@ def test_names_that_differ_by_case_are_left_out(tmp_path: Path) -> None:
 
 
 def test_thousands_of_files_take_seconds(tmp_path: Path) -> None:
-    import time
-
-    names = [
-        f"S{who:04}/S{who:04}_run{run}_{word}.set" for who in range(500) for run in (1, 2) for word in "ab"
-    ]
+    stems = [f"S{who:04}/S{who:04}_run{run}" for who in range(500) for run in (1, 2)]
+    names = [f"{stem}_{word}.set" for stem in stems for word in "ab"]
     began = time.process_time()
     found = named(tmp_path, names)
     assert time.process_time() - began < 20
@@ -196,34 +223,6 @@ def test_thousands_of_files_take_seconds(tmp_path: Path) -> None:
     assert {*found.patterns} == {"a", "b"}
 
 
-@pytest.mark.parametrize(
-    ("names", "people", "phases"),
-    [
-        (["Anna Müller study"], ["Anna Müller"], ["study"]),
-        (
-            [f"{who} {when}" for who in ("Anna Müller", "Jörg Schmidt") for when in ("study", "test")],
-            ["Anna Müller", "Jörg Schmidt"],
-            ["study", "test"],
-        ),
-        (["Anna Maria Müller_study", "Jo Li_study"], ["Anna Maria Müller", "Jo Li"], ["study"]),
-        (["study Mu\u0308ller Anna", "study Li Jo"], ["Li Jo", "Müller Anna"], ["study"]),
-        (
-            ["Anna Faces", "Anna Houses", "Jörg Faces", "Jörg Houses"],
-            ["Anna", "Jörg"],
-            ["faces", "houses"],
-        ),
-        (["Anna Faces", "Jörg Faces"], ["Anna", "Jörg"], ["recording"]),
-        (["P01 Eyes Open", "P01 Eyes Closed"], ["P01"], ["open", "closed"]),
-    ],
-)
-def test_names_of_several_words(
-    tmp_path: Path, names: list[str], people: list[str], phases: list[str]
-) -> None:
-    """A name and what follows it are no participant and phase, if each is there with the other alone."""
-    paths = [tmp_path / f"{name}.set" for name in names]
-    for path in paths:
-        path.touch()
-    found = read_names(tmp_path, paths)
-    assert [*found.files] == people
-    assert [*found.patterns] == phases
-    assert found.left_out == {}
+def test_each_example_has_its_meaning() -> None:
+    assert [rule for rule in NAME_RULES if rule.meaning not in name_means(rule.example)] == []
+    assert [rule for rule in EVENT_RULES if rule.meaning not in event_means(rule.example)] == []

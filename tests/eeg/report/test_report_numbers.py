@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,17 +12,22 @@ from typing import Any
 import numpy as np
 import pytest
 from eeg_recordings import exported, make_raw, read
+from jobs_recorded import result_with
 from page_reader import Page
 from report_synthetic import details, html_of_report, kind_result, report_content
+from scipy import stats
 from scipy import stats as scipy_stats
 
 from shortloop.eeg.checks.summary import summarize
+from shortloop.eeg.findings import study_findings
 from shortloop.eeg.group.settings import NULLS, SHARED_TRAINING, TEST_LABELS, NullName
+from shortloop.eeg.report.comparison import compare_scores, comparison_figure, scores_in
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.deliver import _print_tables, left_out
 from shortloop.eeg.report.page import SECTIONS, findings, limits
 from shortloop.eeg.report.recordings import dropped_trials, recordings_table
-from shortloop.eeg.report.summary import group_findings
+from shortloop.eeg.report.summary import group_findings, participant_table
+from shortloop.stages.results import Result
 
 WHOLE = details(kind_result())
 ALONE = details(kind_result(participants=1, test_bins=None), classes=2)
@@ -274,3 +280,146 @@ def test_folds_without_a_classifier_are_counted() -> None:
     scores += [{"kind": "power", "curve": [50.0] * 20} for _ in range(3)]
     (line,) = left_out([found("amplitude", 522), found("power", 0)], scores, 10)
     assert line.startswith("amplitude: 522 of 870 folds kept no feature and gave no model")
+
+
+TIMES = np.array([-0.1, 0.0, 0.1])
+
+
+def permuted(folder: Path, shift: float = 0.0, bins: int = 3) -> Result:
+    facts = {"score": "balanced-accuracy", "time_unit": "s", "chance": {"curve": 50.0, "plane": 50.0}}
+    times = np.linspace(-0.1, 0.1, bins)
+    return result_with(
+        folder,
+        facts,
+        train_times=times,
+        test_times=times + 1,
+        curve_scores=50 + shift + 100 * times,
+        plane_scores=50 + shift + 100 * times[:, None] * times,
+    )
+
+
+def test_scores_of_a_participant(tmp_path: Path) -> None:
+    found = scores_in(permuted(tmp_path / "a"))
+    assert list(found) == ["curve", "plane"]
+    assert found["curve"].values.tolist() == [40, 50, 60]
+    assert (found["curve"].label, found["curve"].chance) == ("Balanced accuracy (%)", 50.0)
+    assert found["plane"].test_times is not None
+    assert found["curve"].scale.unit == "ms"
+
+
+def test_scores_of_a_group_are_its_means(tmp_path: Path) -> None:
+    facts = {"score": "auc", "time_unit": "s", "statistics": {"curve": {"chance": 0.5}}}
+    group = result_with(
+        tmp_path / "a", facts, train_times=TIMES, curve_mean=TIMES, curve_scores=np.zeros((8, 3))
+    )
+    (curve,) = scores_in(group).values()
+    assert curve.values.tolist() == TIMES.tolist()
+    assert (curve.label, curve.chance) == ("AUC", 0.5)
+
+
+def test_scores_of_confusions_are_mean_recall(tmp_path: Path) -> None:
+    counts = np.array([[[8, 2], [5, 5]]] * 3)
+    found = scores_in(result_with(tmp_path / "a", {"time_unit": "s"}, confusions=counts, times=TIMES))
+    assert found["curve"].values.tolist() == [65.0] * 3
+    assert found["curve"].chance == 50.0
+    plane = result_with(
+        tmp_path / "b", {}, confusions=np.array([counts] * 2), train_times=TIMES, test_times=TIMES[:2]
+    )
+    assert scores_in(plane)["plane"].values.shape == (2, 3)
+
+
+def test_jobs_that_test_each_participant_are_not_compared_by_scores(tmp_path: Path) -> None:
+    """As of the stage `individual`, whose facts name no score for all."""
+    facts = {"kind": "amplitude", "participants": ["A", "B"], "statistics": {"curve": [{"chance": 50.0}] * 2}}
+    alone = result_with(tmp_path / "a", facts, curve_mean=np.zeros((2, 3)), curve_scores=np.zeros((2, 3)))
+    assert scores_in(alone) == {}
+    assert compare_scores(alone, alone) is None
+
+
+def test_a_job_without_scores_is_not_compared(tmp_path: Path) -> None:
+    assert compare_scores(permuted(tmp_path / "a"), result_with(tmp_path / "b", data=np.zeros(3))) is None
+
+
+def panels(one: Result, other: Result) -> list[str]:
+    scores = scores_in(one), scores_in(other)
+    pairs = {shape: (scores[0][shape], scores[1][shape]) for shape in scores[0]}
+    figure = comparison_figure("any", ("main-1", "main-2"), pairs)
+    titles = [axes.get_title(loc="left") for part in figure.subfigs for axes in part.axes]
+    return [title for title in titles if title]
+
+
+def test_the_figure_shows_both_and_the_difference_if_bins_are_the_same(tmp_path: Path) -> None:
+    difference = "main-2 − main-1"
+    drawn = panels(permuted(tmp_path / "a"), permuted(tmp_path / "b", 3.0))
+    assert drawn == ["Over time", difference, "main-1", "main-2", difference]
+    drawn = panels(permuted(tmp_path / "a"), permuted(tmp_path / "c", bins=5))
+    assert drawn == ["Over time", "main-1", "main-2"]
+
+
+def test_the_difference_is_drawn(tmp_path: Path) -> None:
+    one, other = (scores_in(permuted(tmp_path / name, shift)) for name, shift in (("a", 0.0), ("b", 3.0)))
+    figure = comparison_figure("any", ("a", "b"), {"curve": (one["curve"], other["curve"])})
+    line = figure.subfigs[0].axes[1].lines[1]
+    assert np.allclose(np.asarray(line.get_xdata()), [-100, 0, 100])
+    assert np.allclose(np.asarray(line.get_ydata()), 3)
+
+
+def test_what_the_command_shows_of_two_jobs(tmp_path: Path) -> None:
+    one, other = (permuted(tmp_path / name, shift) for name, shift in (("a", 0.0), ("b", 3.0)))
+    found = compare_scores(one, other)
+    assert found is not None
+    assert found.title == "scores"
+    assert [each[:3] for each in found.numbers] == [
+        (what, "Balanced accuracy (%)", summary)
+        for what in ("over time", "generalization")
+        for summary in ("mean", "peak")
+    ]
+    assert found.numbers[1].second - found.numbers[1].first == pytest.approx(3.0)
+    assert found.draw().get_suptitle() == "any"
+
+
+def summary_of(result: Any) -> Any:
+    findings = [
+        {"kind": result.kind, "participants": participant_table(result), "group": group_findings(result)}
+    ]
+    return json.loads(json.dumps({"study": "x", "findings": findings}))
+
+
+def test_numbers_of_a_study() -> None:
+    result = kind_result()
+    found = study_findings(summary_of(result))
+    assert found is not None
+    mean = result.curve.mean
+    peak = found["amplitude over time: peak"]
+    assert (peak.value, peak.unit) == (pytest.approx(float(mean.max())), "%")
+    at = found["amplitude over time: peak at"]
+    assert (at.value, at.unit) == (pytest.approx(1000 * result.train_times[int(mean.argmax())]), "ms")
+    best = found["amplitude over time: best of each participant"]
+    scores = result.curve.scores.max(axis=1)
+    interval = stats.t.interval(0.95, len(scores) - 1, loc=scores.mean(), scale=stats.sem(scores))
+    assert best.value == pytest.approx(scores.mean(), rel=1e-12)
+    assert (best.lower, best.upper) == pytest.approx(interval, rel=1e-12)
+    assert "95 %" in best.interval
+    assert found["amplitude over time: smallest p of clusters"].value == 0.002
+    plane = result.generalization
+    assert plane is not None
+    assert found["amplitude generalization: peak"].value == pytest.approx(float(plane.mean.max()))
+    test, train = np.unravel_index(int(plane.mean.argmax()), plane.mean.shape)
+    assert result.test_times is not None
+    tested, trained = (
+        found[f"amplitude generalization: peak {how} at"].value for how in ("tested", "trained")
+    )
+    assert tested == pytest.approx(1000 * result.test_times[test])
+    assert trained == pytest.approx(1000 * result.train_times[train])
+
+
+def test_one_participant_has_no_interval() -> None:
+    found = study_findings(summary_of(kind_result(participants=1)))
+    assert found is not None
+    best = found["amplitude over time: best of each participant"]
+    assert (best.lower, best.upper, best.interval) == (None, None, "")
+
+
+def test_what_is_of_something_else() -> None:
+    assert study_findings({"panel": "x", "findings": []}) is None
+    assert study_findings({"study": "x"}) is None

@@ -1,12 +1,25 @@
-"""Wrong values of a study file are told by file, key, what was found and what was expected."""
+"""Study files: the shortest of each format and estimator, and wrong values, told by key and what was found."""
 
 from __future__ import annotations
 
+import os
+import socket
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from without_root import shortloop
 
 from shortloop.base.errors import InputError
+from shortloop.eeg.decoding.estimators.base import EstimatorSettings
+from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
+from shortloop.eeg.decoding.estimators.sklearn import SklearnSettings
+from shortloop.eeg.formats.base import InputSettings
+from shortloop.eeg.formats.edf import EdfInput
+from shortloop.eeg.formats.fif import FifInput
+from shortloop.eeg.formats.simulated import SimulatedInput
+from shortloop.eeg.study.load import DEFAULT_STUDY, data_folder, read_study
+from shortloop.eeg.study.schema import Study
 
 Mistake = Callable[..., InputError]
 SIMULATED = '[input]\nformat = "simulated"\n'
@@ -143,3 +156,237 @@ def test_a_value_that_is_wrong_is_not_also_one_too_few(mistake: Mistake) -> None
     error = mistake("classes = ['a b', 'c']")
     assert error.field == "classes.0"
     assert "more" not in error.problem
+
+
+HEAD = 'name = "s"\nparticipants = ["P1"]\nclasses = ["a", "b"]\n[features.amplitude]\n'
+FILES = '[input.files]\nstudy = ["{participant}*"]\n'
+INPUTS = {
+    "simulated": '[input]\nformat = "simulated"\n',
+    "thesis": '[input]\nformat = "thesis"\namplitude = { study = "a.mat" }\n',
+    "bids": '[input]\nformat = "bids"\n',
+    "brainvision": '[input]\nformat = "brainvision"\n' + FILES,
+    "csv": '[input]\nformat = "csv"\n' + FILES,
+    "edf": '[input]\nformat = "edf"\n' + FILES,
+    "fif": '[input]\nformat = "fif"\n' + FILES,
+    "eeglab": '[input]\nformat = "eeglab"\n' + FILES,
+    "fieldtrip": '[input]\nformat = "fieldtrip"\n' + FILES,
+    "mne": '[input]\nformat = "mne"\n' + FILES,
+    "xdf": '[input]\nformat = "xdf"\n' + FILES,
+    "npz": '[input]\nformat = "npz"\n' + FILES,
+}
+ESTIMATORS = {
+    **dict.fromkeys(("linear-svm", "matlab-svm", "lda", "ridge"), ""),
+    "sklearn": 'path = "sklearn.naive_bayes.GaussianNB"\n',
+}
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    file = tmp_path / "study.toml"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def test_default_study() -> None:
+    study = read_study()
+    assert study == read_study(DEFAULT_STUDY)
+    assert isinstance(study.input, SimulatedInput)
+    assert (study.phases.train, study.phases.decoded, study.phases.within) == ("study", "test", False)
+    assert list(study.features.kinds) == ["amplitude", "power"]
+    assert len(study.classes) == 3
+    assert len(study.participants) == 8
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_shortest_study_of_each_format(name: str, tmp_path: Path) -> None:
+    study = read_study(written(tmp_path, HEAD + INPUTS[name]))
+    assert type(study.input) is InputSettings.named(name)
+    assert study.phases.within
+    assert study.phases.names == ("study",)
+    assert isinstance(study.estimator, LinearSvmSettings)
+    assert study.decoding.folds == 10
+    assert study.features.amplitude is not None
+    assert study.features.amplitude.lowpass == 30.0
+    assert study.features.power is None
+    assert list(study.features.kinds) == ["amplitude"]
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_shortest_estimator(kind: str, tmp_path: Path) -> None:
+    text = ESTIMATORS[kind]
+    study = read_study(written(tmp_path, f'{HEAD}{INPUTS["simulated"]}[estimator]\nkind = "{kind}"\n{text}'))
+    assert type(study.estimator) is EstimatorSettings.named(kind)
+
+
+def test_values_are_taken_over(tmp_path: Path) -> None:
+    text = (
+        HEAD
+        + "baseline = false\nlowpass = false\nstart = 0\n"
+        + INPUTS["edf"]
+        + "test = ['x', 'y']\n[input.events]\na = ['T1', 'T2']\nb = ['T0']\n"
+        + "[phases]\ndecode = 'test'\n[decoding]\nfolds = 4\nscaling = 'training'\n"
+        + "[estimator]\nkind = 'sklearn'\npath = 'a.B'\nparams = { C = 1, on = true, how = 'x', tol = 0.5 }\n"
+    )
+    study = read_study(written(tmp_path, text))
+    assert study.features.amplitude is not None
+    assert study.features.amplitude.baseline is None
+    assert study.features.amplitude.lowpass is None
+    assert study.features.amplitude.start == 0.0
+    assert isinstance(study.input, EdfInput)
+    assert study.input.files == {"study": ("{participant}*",), "test": ("x", "y")}
+    assert study.input.class_of_event(("a",)) == {"T1": 0, "T2": 0}
+    assert study.phases.names == ("study", "test")
+    assert (study.decoding.folds, study.decoding.scaling) == (4, "training")
+    assert isinstance(study.estimator, SklearnSettings)
+    assert study.estimator.params == {"C": 1, "on": True, "how": "x", "tol": 0.5}
+    assert study.estimator.params["on"] is True
+    assert isinstance(study.estimator.params["C"], int)
+
+
+def test_ready_made_features_need_no_decoded_phase(tmp_path: Path) -> None:
+    text = HEAD + '[phases]\ndecode = "test"\n' + INPUTS["thesis"]
+    assert read_study(written(tmp_path, text)).phases.decoded == "test"
+
+
+def test_class_is_its_own_event_unless_named(tmp_path: Path) -> None:
+    study = read_study(written(tmp_path, HEAD + INPUTS["fif"]))
+    assert isinstance(study.input, FifInput)
+    assert study.input.class_of_event(("b",)) == {"b": 0}
+
+
+def test_study_survives_its_own_dump() -> None:
+    study = read_study()
+    assert Study.model_validate(study.model_dump(mode="json")) == study
+
+
+@pytest.mark.parametrize(
+    "file", sorted((Path(__file__).resolve().parents[3] / "studies").glob("*.toml")), ids=str
+)
+def test_studies_that_come_along(file: Path) -> None:
+    assert read_study(file).name == file.stem
+
+
+def test_empty_file_lacks_keys(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"missing a key \(and 4 more\)") as caught:
+        read_study(written(tmp_path, ""))
+    assert caught.value.field == "name"
+
+
+TEXT = DEFAULT_STUDY.read_text(encoding="utf-8")
+SEED = "seed = 2021"
+MANY = 5000
+
+
+def nested(start: str, end: str) -> str:
+    return f"{start * MANY}{end * MANY}"
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        f"seed = {'9' * MANY}",
+        f"seed = -{'9' * MANY}",
+        f"seed = 0x{'f' * MANY}",
+        f"seed = 0b{'1' * MANY * 4}",
+        f"seed = [{'9' * MANY}]",
+        f"{'9' * MANY} = 1",
+        f"seed = {'9' * MANY}.0",
+        f"seed = 1e{'9' * 10}",
+        f"seed = {nested('[', ']')}",
+        f"seed = {nested('{a = ', '}')}",
+        f"seed = {'[' * MANY}",
+        f"seed.{'a.' * MANY}a = 1",
+        "seed = {a = {a = {a = 1}}}",
+        f"[{'a.' * MANY}a]",
+        f"[[{'a.' * MANY}a]]",
+    ],
+    ids=lambda text: text[:12],
+)
+def test_numbers_and_tables_beyond_measure(tmp_path: Path, new: str) -> None:
+    assert SEED in TEXT
+    file = tmp_path / "study.toml"
+    file.write_text(TEXT.replace(SEED, new), encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        read_study(file)
+    assert caught.value.file == str(file)
+    assert caught.value.hint
+
+
+def special(file: Path, what: str) -> None:
+    if what == "folder":
+        file.mkdir()
+    elif what == "pipe":
+        os.mkfifo(file)
+    elif what == "device":
+        file.symlink_to("/dev/zero")
+    elif what == "socket":
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(str(file))
+    elif what == "dangling":
+        file.symlink_to("nowhere")
+    elif what == "circle":
+        file.symlink_to(file.name)
+    elif what == "Latin-1":
+        file.write_bytes(TEXT.replace(SEED, "# größer").encode("latin-1"))
+    elif what == "UTF-16":
+        file.write_bytes(TEXT.encode("utf-16"))
+
+
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ("folder", "cannot be read (Is a directory)"),
+        ("pipe", "is not a regular file"),
+        ("device", "is not a regular file"),
+        ("socket", "is not a regular file"),
+        ("dangling", "cannot be read (No such file or directory)"),
+        ("circle", "cannot be read (Too many levels of symbolic links)"),
+        ("Latin-1", "save it as UTF-8"),
+        ("UTF-16", "save it as UTF-8"),
+    ],
+)
+def test_what_is_no_study_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str, words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the path of a socket must be short
+    special(Path("x.toml"), what)
+    with pytest.raises(InputError) as caught:
+        read_study("x.toml")
+    assert words in caught.value.message
+    assert caught.value.file == "x.toml"
+    assert caught.value.hint
+
+
+def test_one_that_may_not_be_read(tmp_path: Path) -> None:
+    file = tmp_path / "x.toml"
+    file.write_text(TEXT, encoding="utf-8")
+    file.chmod(0)
+    done = shortloop(tmp_path, "study", "x.toml")
+    assert done.returncode == 1
+    assert "cannot be read (Permission denied)" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_home_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert data_folder("~/eeg", "/studies/s.toml") == tmp_path / "eeg"
+
+
+def test_folder_is_relative_to_the_study_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert data_folder(".", "/studies/s.toml") == Path("/studies")
+    assert data_folder("../eeg", "/studies/s.toml") == Path("/eeg")
+    assert data_folder("eeg", "s.toml") == tmp_path / "eeg"
+    assert data_folder("/eeg", "/studies/s.toml") == Path("/eeg")
+
+
+@pytest.mark.parametrize("value", [None, ""])
+def test_variable_without_value_or_default(value: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("EEG_DATA", raising=False)
+    if value is not None:
+        monkeypatch.setenv("EEG_DATA", value)
+    with pytest.raises(InputError, match="EEG_DATA is not set") as caught:
+        data_folder("${EEG_DATA}/x", "/studies/s.toml")
+    assert caught.value.field == "input.folder"
+    assert caught.value.file == "/studies/s.toml"
+    assert caught.value.found == "${EEG_DATA}/x"
+    assert caught.value.hint

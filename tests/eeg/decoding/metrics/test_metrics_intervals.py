@@ -34,17 +34,11 @@ def evidence(score: Any, groups: Any = None) -> Any:
 @pytest.mark.parametrize("score", ["balanced-accuracy", "accuracy", "auc"])
 def test_each_trial_once_gives_the_score_itself(score: Any, groups: Any) -> None:
     given = evidence(score, groups)
+    if score != "auc":
+        given[:, :5] = 0  # trials without votes, which count as guessed
     once = scores_of_drawn(score, given, LABELS, np.ones((2, 32)), groups)
     expected = scores_of(score, given, LABELS[None], groups)
     np.testing.assert_allclose(once, np.repeat(expected, 2, axis=0), rtol=1e-12)
-
-
-def test_trials_without_votes_count_as_guessed() -> None:
-    votes = evidence("accuracy")
-    votes[:, :5] = 0
-    for score in ("balanced-accuracy", "accuracy"):
-        once = scores_of_drawn(score, votes, LABELS, np.ones((1, 32)))
-        np.testing.assert_allclose(once, scores_of(score, votes, LABELS[None]), rtol=1e-12)
 
 
 def test_samples_are_scored_as_scikit_learn_does() -> None:
@@ -60,9 +54,6 @@ def test_samples_are_scored_as_scikit_learn_does() -> None:
                 roc_auc_score(k == LABELS, decisions[cell, :, k], sample_weight=weights) for k in range(3)
             ]
             assert areas[sample, cell] == pytest.approx(np.mean(of_classes))
-
-
-def test_two_classes_have_one_column() -> None:
     rng = np.random.default_rng(1)
     labels, decisions = np.repeat([0, 1], 9), rng.standard_normal((1, 18, 2))
     times = drawn_again(labels, None, 3, rng)

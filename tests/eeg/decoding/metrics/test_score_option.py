@@ -247,12 +247,16 @@ def test_known_areas_of_real_words() -> None:
     assert round(areas[epochs.times < 0].mean(), 3) == 0.493
 
 
-def test_chance_levels() -> None:
+def test_chance_levels_and_odds_of_a_softmax() -> None:
     equal, different = np.tile([0, 1, 2], 5), np.array([0, 0, 0, 1, 2])
     assert chance_level("balanced-accuracy", different, 3) == pytest.approx(100 / 3)
     assert chance_level("auc", different, 3) == 0.5
     assert chance_level("accuracy", equal, 3) == pytest.approx(100 / 3)
     assert chance_level("accuracy", different, 3) is None
+    one_versus_rest = sklearn("linear_model.LogisticRegression", solver="liblinear")
+    softmax = sklearn("linear_model.LogisticRegression")
+    found = [each.gives_odds for each in (one_versus_rest, softmax, LdaSettings(), LinearSvmSettings())]
+    assert found == [False, True, True, False]
 
 
 def test_estimators_without_decisions_are_named_at_the_door() -> None:
@@ -267,10 +271,3 @@ def test_estimators_without_decisions_are_named_at_the_door() -> None:
         sklearn("neighbors.NearestCentroid", metric="manhattan").check_decisions(3)
     assert caught.value.found == "sklearn.neighbors.NearestCentroid"
     assert "balanced-accuracy" in str(caught.value.hint)
-
-
-def test_odds_are_taken_of_what_is_a_softmax() -> None:
-    one_versus_rest = sklearn("linear_model.LogisticRegression", solver="liblinear")
-    softmax = sklearn("linear_model.LogisticRegression")
-    found = [each.gives_odds for each in (one_versus_rest, softmax, LdaSettings(), LinearSvmSettings())]
-    assert found == [False, True, True, False]

@@ -88,13 +88,22 @@ def test_chance_is_chance(n_classes: int) -> None:
     np.testing.assert_allclose(wrong, 0.0)
 
 
-def test_trials_without_votes_count_as_guessed() -> None:
+def test_votes_are_counted_exactly_and_missing_ones_as_guessed() -> None:
     labels = np.array([0, 0, 1, 1, 2, 2])
     votes = one_hot(labels, 3)
     votes[4:] = 0  # the trials of class 2 have no model
     votes[0] = [0, 1, 0]
     assert recall_scores(votes, labels[np.newaxis])[0] == pytest.approx((50 + 100 + 100 / 3) / 3)
     assert accuracy_scores(votes, labels[np.newaxis])[0] == pytest.approx(100 * (3 + 2 / 3) / 6)
+    votes = np.array([[2, 0], [1, 0]])
+    with pytest.raises(ValueError, match="different numbers of votes"):
+        recall_scores(votes, np.array([[0, 1]]))
+    # 255 votes on each of 3,000 trials: as many as the smallest type holds.
+    labels = np.repeat([0, 1], 1500)
+    votes = np.zeros((3000, 2), dtype=np.uint8)
+    votes[:, 0] = 255
+    votes[0] = [254, 1]
+    assert recall_scores(votes, labels[np.newaxis])[0] == 50 * (1 - 1 / (255 * 1500))
 
 
 def test_left_out_folds_do_not_pull_noise_below_chance() -> None:
@@ -113,21 +122,6 @@ def test_left_out_folds_do_not_pull_noise_below_chance() -> None:
         scores.append(recall_scores(votes, labels[np.newaxis])[0])
     standard_error = np.std(scores) / np.sqrt(len(scores))
     assert abs(np.mean(scores) - 100 / 3) < 3 * standard_error
-
-
-def test_trials_of_a_cell_must_have_equally_many_votes() -> None:
-    votes = np.array([[2, 0], [1, 0]])
-    with pytest.raises(ValueError, match="different numbers of votes"):
-        recall_scores(votes, np.array([[0, 1]]))
-
-
-def test_counts_are_exact_in_any_number() -> None:
-    # 255 votes on each of 3,000 trials: as many as the smallest type holds.
-    labels = np.repeat([0, 1], 1500)
-    votes = np.zeros((3000, 2), dtype=np.uint8)
-    votes[:, 0] = 255
-    votes[0] = [254, 1]
-    assert recall_scores(votes, labels[np.newaxis])[0] == 50 * (1 - 1 / (255 * 1500))
 
 
 def fitted_study(n_test: int = 50) -> tuple[list[list[FoldModel]], np.ndarray, np.ndarray, np.ndarray]:
@@ -241,7 +235,8 @@ def test_the_area_of_summed_ranks_is_the_mean_of_areas() -> None:
     np.testing.assert_allclose(found, np.mean(each, axis=1), rtol=1e-12)
 
 
-def test_folds_are_scored_apart_and_averaged() -> None:
+def test_areas_of_folds_and_of_what_is_missing() -> None:
+    """Folds without a model count as guessed; classifiers without decisions, and folds of a class, do not."""
     # Each fold has an offset of its own, as decisions of different classifiers have.
     rng = np.random.default_rng(1)
     labels, folds = np.tile([0, 1], 20), np.repeat(np.arange(4), 10)
@@ -249,23 +244,14 @@ def test_folds_are_scored_apart_and_averaged() -> None:
     found = areas(decisions, labels[np.newaxis], folds)[0]
     each = [expected(decisions[folds == f], labels[folds == f]) for f in range(4)]
     assert found == pytest.approx(np.mean(each))
-
-
-def test_a_fold_without_a_model_counts_as_guessed() -> None:
     labels, folds = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])
     decisions = np.array([[0.0, 1], [1, 0], [np.nan, np.nan], [np.nan, np.nan]])
     assert areas(decisions, labels[np.newaxis], folds)[0] == 0.25
     assert areas(np.full((4, 2), np.nan), labels[np.newaxis], folds)[0] == 0.5
-
-
-def test_a_classifier_without_decisions_does_not_count_where_others_decide() -> None:
     rng = np.random.default_rng(4)
     labels, decisions = np.tile([0, 1, 2], 6), rng.standard_normal((2, 18, 3))
     both = decision_ranks(np.stack([decisions, np.full((2, 18, 3), np.nan)])).sum(axis=0)
     np.testing.assert_array_equal(auc_scores(both, labels[np.newaxis]), areas(decisions, labels[np.newaxis]))
-
-
-def test_a_fold_of_one_class_does_not_count_and_a_class_that_is_absent_not_there() -> None:
     labels, folds = np.array([0, 1, 0, 0]), np.array([0, 0, 1, 1])
     decisions = np.array([[0.0, 1], [1, 0], [0, 1], [0, 2]])
     assert areas(decisions, labels[np.newaxis], folds)[0] == 0.0

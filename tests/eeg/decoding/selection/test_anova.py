@@ -140,13 +140,10 @@ def test_offsets_scales_and_classes_far_apart(offset: float, scale: float, dista
         np.testing.assert_allclose(f[fold], expected, rtol=1e-6)
 
 
-def test_single_precision_with_offset() -> None:
+def test_odd_values_and_classes() -> None:
     labels, folds = balanced()
     x = np.random.default_rng(4).standard_normal((30, 20)) + 0.8 * labels[:, np.newaxis] + 1000
     check(x.astype(np.float32), labels, folds, 5, rtol=1e-7)
-
-
-def test_values_that_repeat() -> None:
     # Counts: few distinct values, so that features tie with each other exactly.
     labels, folds = balanced()
     rng = np.random.default_rng(5)
@@ -157,9 +154,6 @@ def test_values_that_repeat() -> None:
     assert kept.any()
     assert not kept.all()
     np.testing.assert_array_equal(kept[:, :20], kept[:, 20:40])
-
-
-def test_class_missing_from_a_training_set() -> None:
     labels = np.array([0] * 10 + [1] * 10 + [2] * 3)
     folds = np.r_[np.arange(10) % 4, np.arange(10) % 4, 1, 1, 1]  # fold 1 holds out all of class 2
     x = np.random.default_rng(6).standard_normal((23, 15)) + labels[:, np.newaxis]
@@ -232,12 +226,9 @@ def test_constant_feature_is_zero(value: float, dtype: type[np.floating], trials
     assert np.isposinf(moments(x)[1]).all()
 
 
-def test_smallest_variation_still_counts() -> None:
+def test_smallest_variation_still_counts_and_input_is_left_as_it_is() -> None:
     x = 1.0 + 1e-9 * np.random.default_rng(0).standard_normal((50, 4))
     np.testing.assert_allclose(zscore(x).std(axis=0), 1.0, rtol=1e-6)
-
-
-def test_input_is_left_as_it_is() -> None:
     x = np.random.default_rng(1).standard_normal((5, 3))
     before = x.copy()
     x.flags.writeable = False  # as a memory map of a finished job is

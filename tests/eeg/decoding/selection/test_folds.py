@@ -50,11 +50,7 @@ def test_thesis_size(seed: int | None) -> None:
     np.testing.assert_array_equal(folds, by_sklearn(labels, 10, seed))
     for fold in range(10):
         np.testing.assert_array_equal(np.bincount(labels[folds == fold]), [8, 8, 8])
-
-
-def test_seeds_give_different_folds() -> None:
-    labels = np.repeat([0, 1], 20)
-    assert (stratified_folds(labels, 5, 0) != stratified_folds(labels, 5, 1)).any()
+    assert (folds != stratified_folds(labels, 10, 1)).any()
 
 
 @settings(max_examples=60, deadline=None)

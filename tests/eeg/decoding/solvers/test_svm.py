@@ -67,10 +67,12 @@ def test_decisions(seed: int, n_classes: int, n_features: int, C: float) -> None
     check_decisions(x, labels, C, rng.standard_normal((10, n_features)))
 
 
-@pytest.mark.parametrize("C", [1e-4, 1e-2, 1.0])
-def test_more_trials_than_features(C: float) -> None:
-    x, labels, _ = problem(1, 3, 4, sizes=(40, 60))
-    check_decisions(x, labels, C)
+def test_more_trials_than_features_and_one_trial_in_a_class() -> None:
+    x, labels, rng = problem(1, 3, 4, sizes=(40, 60))
+    for C in (1e-4, 1e-2, 1.0):
+        check_decisions(x, labels, C)
+    for trials in ((1, 60), (60, 1)):
+        check_decisions(rng.standard_normal((61, 20)), np.repeat([0, 1], trials), 0.01)
 
 
 @pytest.mark.parametrize("odd", ["duplicated", "contradicting", "zero", "two"])
@@ -85,12 +87,6 @@ def test_odd_trials(odd: str) -> None:
     else:
         x, labels = np.array([[1.0, 2.0], [-1.0, 0.5]]), np.array([1, 0])
     check_decisions(x, labels, 0.01)
-
-
-@pytest.mark.parametrize("trials", [(1, 60), (60, 1)])
-def test_one_trial_in_a_class(trials: tuple[int, int]) -> None:
-    rng = np.random.default_rng(5)
-    check_decisions(rng.standard_normal((61, 20)), np.repeat([0, 1], trials), 0.01)
 
 
 def test_dual_is_of_the_box_and_gives_weights() -> None:

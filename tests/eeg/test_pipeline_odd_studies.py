@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,15 +21,11 @@ from shortloop.eeg.study.load import read_study
 from shortloop.plan.pipeline import Built
 
 STUDY = """\
-name = "uneven"
+name = "odd"
 participants = ["A", "B"]
 classes = ["left", "right"]
 phases.train = "study"
-phases.decode = "test"
-[input]
-format = "npz"
-files.study = ["{participant}_study.npz"]
-files.test = ["{participant}_test.npz"]
+{input}
 unit = "µV"
 [features.amplitude]
 baseline = false
@@ -36,24 +33,53 @@ lowpass = false
 start = 0.0
 bins = 2
 bin_samples = 5
-[features.power]
-fmin = 10
-fmax = 14
-cycles = 2
-start = 0.0
-every = 2
-bins = 2
-bin_points = 2
-apply = false
-[decoding]
-folds = 4
-{more}
-[estimator]
-kind = "lda"
+{settings}
+"""
+PHASES = """\
+phases.decode = "test"
+[input]
+format = "npz"
+files.study = ["{participant}_study.npz"]
+files.test = ["{participant}_test.npz"]"""
+RUNS = '[input]\nformat = "npz"\nfiles.study = ["{participant}_run*.npz"]'
+UNEVEN = """\
+[features]
+power = {{fmin = 10, fmax = 14, cycles = 2, start = 0.0, every = 2, bins = 2, bin_points = 2, apply = false}}
 [permutations]
 count = 5
-"""
+[estimator]
+{estimator}
+[decoding]
+folds = 4
+{more}"""
+BY_RUN = """\
+[permutations]
+count = 19
+null = "training-labels"
+[estimator]
+kind = "lda"
+shrinkage = 0.2
+[decoding]
+folds = 8
+select_alpha = 1
+{more}"""
 DEFAULT = {"folds": 4, "select_alpha": 0.05, "scaling": "training"}
+
+
+def study_in(folder: Path, of: str, settings: str) -> StudyRun:
+    file = folder / "study.toml"
+    file.write_text(STUDY.format(input=of, settings=settings), encoding="utf-8")
+    jobs = folder / f"jobs{len(list(folder.glob('jobs*')))}"
+    jobs.mkdir()
+    return StudyRun(InProcess(jobs), read_study(file), file)
+
+
+def run_of(folder: Path, more: str = "", estimator: str = 'kind = "lda"') -> StudyRun:
+    return study_in(folder, PHASES, UNEVEN.format(more=more, estimator=estimator))
+
+
+def runs_of(folder: Path, more: str = "") -> StudyRun:
+    return study_in(folder, RUNS, BY_RUN.format(more=more))
 
 
 def write(folder: Path, many: int, few: int) -> None:
@@ -67,16 +93,8 @@ def write(folder: Path, many: int, few: int) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "jobs").mkdir()
     write(tmp_path, 40, 8)
     return tmp_path
-
-
-def run_of(folder: Path, more: str = "", estimator: str = "lda", jobs: str = "jobs") -> StudyRun:
-    file = folder / "study.toml"
-    text = STUDY.replace("{more}", more).replace('kind = "lda"', f'kind = "{estimator}"')
-    file.write_text(text, encoding="utf-8")
-    return StudyRun(InProcess(folder / jobs), read_study(file), file)
 
 
 def check_of(run: StudyRun) -> Built:
@@ -96,15 +114,17 @@ def test_five_to_one_is_told_of_with_the_remedies(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     ("more", "estimator"),
-    [("subsample = true", "lda"), ('score = "auc"', "lda"), ('class_weight = "balanced"', "ridge")],
+    [
+        ("subsample = true", "lda"),
+        ('score = "auc"', "lda"),
+        ('class_weight = "balanced"', "ridge"),
+        ("", "lda"),
+    ],
 )
-def test_who_takes_a_remedy_is_told_nothing(folder: Path, more: str, estimator: str) -> None:
-    assert check_of(run_of(folder, more, estimator)).notes() == []
-
-
-def test_classes_of_about_the_same_size_are_fine(folder: Path) -> None:
-    write(folder, 20, 11)
-    assert check_of(run_of(folder)).notes() == []
+def test_who_takes_a_remedy_or_needs_none_is_told_nothing(folder: Path, more: str, estimator: str) -> None:
+    if not more:
+        write(folder, 20, 11)
+    assert check_of(run_of(folder, more, f'kind = "{estimator}"')).notes() == []
 
 
 def test_a_study_that_asks_for_nothing_keeps_its_options(folder: Path) -> None:
@@ -130,9 +150,8 @@ def test_subsampled_trials_are_all_that_later_stages_see(folder: Path) -> None:
                 np.testing.assert_array_equal(result.arrays[f"labels_{phase}"], right[kept])
                 assert right[kept].sum() == 8 == len(kept) / 2
                 before = next(job.result() for job in run.jobs if (job.stage, job.partition) == (kind, name))
-                np.testing.assert_array_equal(
-                    result.arrays[f"data_{phase}"], before.arrays[f"data_{phase}"][:, kept]
-                )
+                expected = before.arrays[f"data_{phase}"][:, kept]
+                np.testing.assert_array_equal(result.arrays[f"data_{phase}"], expected)
     # The same trials for all kinds of features, others for others.
     studies = {key: each.arrays["trials_study"].tolist() for key, each in chosen.items()}
     assert studies["amplitude", "A"] == studies["power", "A"] != studies["power", "B"]
@@ -144,9 +163,14 @@ def test_subsampled_trials_are_all_that_later_stages_see(folder: Path) -> None:
             assert job.result().arrays["votes"].shape == (2, 2, 16, 2)
 
 
-def test_an_estimator_without_class_weights_is_refused_with_the_study(folder: Path) -> None:
-    with pytest.raises(InputError, match="has no class weights") as caught:
-        run_of(folder, 'class_weight = "balanced"')
+BAYES = 'kind = "sklearn"\npath = "sklearn.naive_bayes.GaussianNB"'
+
+
+@pytest.mark.parametrize("estimator", ['kind = "lda"', BAYES], ids=["lda", "bayes"])
+def test_an_estimator_without_class_weights_is_refused(folder: Path, estimator: str) -> None:
+    """With the study, or with the training of a class that only then says what it can."""
+    with pytest.raises(InputError, match="no class weights") as caught:
+        decode(run_of(folder, 'class_weight = "balanced"', estimator))
     assert "decoding.subsample = true" in caught.value.message
 
 
@@ -155,39 +179,14 @@ def test_a_build_script_that_knows_nothing_of_it_is_told(folder: Path) -> None:
     run = run_of(folder)
     (made, *_) = make_features(run)["amplitude"].values()
     with pytest.raises(InputError, match="the build script does not subsample"):
-        run.build(
-            "train",
-            partition="A",
-            kind="amplitude",
-            phase="study",
-            seed=0,
-            decoding={**DEFAULT, "subsample": True},
-            decisions=False,
-            estimator=run.study.estimator,
-            features=made,
-        )
+        train(run, {**DEFAULT, "subsample": True}, made)
 
 
-STUDY_ODD = """\
-name = "odd"
-participants = ["A", "B"]
-classes = ["left", "right"]
-phases.train = "study"
-phases.decode = "test"
-[input]
-format = "npz"
-files.study = ["{participant}_study.npz"]
-files.test = ["{participant}_test.npz"]
-unit = "uv"
-[features.amplitude]
-start = 0.0
-bins = 2
-bin_samples = 5
-[decoding]
-folds = 5
-[estimator]
-kind = "lda"
-"""
+def train(run: StudyRun, decoding: dict[str, Any], features: Built) -> Built:
+    """Ask for the job that trains, as a build script does."""
+    how: dict[str, Any] = {"partition": "A", "kind": "amplitude", "phase": "study", "seed": 0}
+    how |= {"decisions": False, "estimator": run.study.estimator}
+    return run.build("train", decoding=decoding, features=features, **how)
 
 
 def recording(seed: int) -> dict[str, np.ndarray]:
@@ -200,28 +199,26 @@ def recording(seed: int) -> dict[str, np.ndarray]:
     }
 
 
+def spoil(folder: Path, name: str, seed: int, **changes: object) -> None:
+    np.savez(folder / f"{name}.npz", **{**recording(seed), **changes})  # type: ignore[arg-type]
+
+
 @pytest.fixture
-def folder_of_odd(tmp_path: Path) -> Path:
-    (tmp_path / "study.toml").write_text(STUDY_ODD, encoding="utf-8")
+def even(tmp_path: Path) -> Path:
+    """As many trials of each class."""
     for number, name in enumerate(("A_study", "A_test", "B_study", "B_test")):
         spoil(tmp_path, name, number)
-    (tmp_path / "jobs").mkdir()
     return tmp_path
 
 
-def spoil(folder_of_odd: Path, name: str, seed: int, **changes: object) -> None:
-    np.savez(folder_of_odd / f"{name}.npz", **{**recording(seed), **changes})  # type: ignore[arg-type]
-
-
-def checked(folder_of_odd: Path) -> tuple[dict[str, Built], Built]:
-    file = folder_of_odd / "study.toml"
-    run = StudyRun(InProcess(folder_of_odd / "jobs"), read_study(file), file)
+def checked(folder: Path, of: str = PHASES) -> tuple[dict[str, Built], Built]:
+    run = study_in(folder, of, "[decoding]\nfolds = 5\n[estimator]\nkind = 'lda'")
     imported = import_epochs(run)
     return imported, check_recordings(run, list(imported.values()))
 
 
-def test_good_recordings_say_nothing(folder_of_odd: Path) -> None:
-    imported, check = checked(folder_of_odd)
+def test_good_recordings_say_nothing(even: Path) -> None:
+    imported, check = checked(even)
     for job in imported.values():
         facts = job.result().facts
         assert facts["notes"] == []
@@ -229,20 +226,16 @@ def test_good_recordings_say_nothing(folder_of_odd: Path) -> None:
         assert [each["unit"] for each in facts["recordings"]] == ["µV", "µV"]
         assert all(each["amplitude"] == pytest.approx(10, rel=0.1) for each in facts["recordings"])
     assert check.notes() == []
-    assert [(each["participant"], each["phase"]) for each in check.result().facts["recordings"]] == [
-        ("A", "study"),
-        ("A", "test"),
-        ("B", "study"),
-        ("B", "test"),
-    ]
+    known = [(each["participant"], each["phase"]) for each in check.result().facts["recordings"]]
+    assert known == [("A", "study"), ("A", "test"), ("B", "study"), ("B", "test")]
 
 
-def test_what_is_odd_is_with_its_recording_and_among_the_notes(folder_of_odd: Path) -> None:
+def test_what_is_odd_is_with_its_recording_and_among_the_notes(even: Path) -> None:
     data = recording(2)["X"]
     data[:, 1] = 0
     y = recording(2)["y"]
-    spoil(folder_of_odd, "B_study", 2, X=np.concatenate([data, data[:2]]), y=np.r_[y, y[:2]])
-    imported, check = checked(folder_of_odd)
+    spoil(even, "B_study", 2, X=np.concatenate([data, data[:2]]), y=np.r_[y, y[:2]])
+    imported, check = checked(even)
     study, test = imported["B"].result().facts["recordings"]
     assert test["warnings"] == []
     twice, flat = study["warnings"]
@@ -254,65 +247,23 @@ def test_what_is_odd_is_with_its_recording_and_among_the_notes(folder_of_odd: Pa
     assert check.result().facts["recordings"][2]["warnings"] == study["warnings"]
 
 
-def test_volts_beside_microvolts(folder_of_odd: Path) -> None:
-    spoil(folder_of_odd, "B_test", 3, X=recording(3)["X"] * 1e-6)
+def test_recordings_that_a_study_refuses(even: Path) -> None:
+    spoil(even, "B_test", 3, X=recording(3)["X"] * 1e-6)
     with pytest.raises(InputError) as caught:
-        checked(folder_of_odd)
+        checked(even)
     for part in ("probably in V, and others in µV", "participant:  B", "B_test.npz", "e-06 µV", "as in A, "):
         assert part in str(caught.value)
-
-
-def test_trials_that_are_trained_on_and_decoded(folder_of_odd: Path) -> None:
+    # A study that names a file twice would decode what it was trained on.
+    with pytest.raises(InputError, match=r"20 of 20 trials have the same samples(.|\n)*is named for both"):
+        checked(even, PHASES.replace("_test.npz", "_study.npz"))
     data = recording(3)["X"]
     data[5] = recording(2)["X"][9]
-    spoil(folder_of_odd, "B_test", 3, X=data)
+    spoil(even, "B_test", 3, X=data)
     with pytest.raises(InputError) as caught:
-        checked(folder_of_odd)
-    for part in (
-        "what they were trained on",
-        "participant:  B",
-        "B_test.npz",
-        "trial 6, as trial 10 of study",
-    ):
+        checked(even)
+    where = ("participant:  B", "B_test.npz", "trial 6, as trial 10 of study")
+    for part in ("what they were trained on", *where):
         assert part in str(caught.value)
-
-
-def test_one_file_for_both_phases(folder_of_odd: Path) -> None:
-    """A study that names it twice would decode what it was trained on."""
-    file = folder_of_odd / "study.toml"
-    file.write_text(STUDY_ODD.replace("_test.npz", "_study.npz"), encoding="utf-8")
-    with pytest.raises(InputError) as caught:
-        checked(folder_of_odd)
-    assert "20 of 20 trials have the same samples" in str(caught.value)
-    assert "is named for both" in str(caught.value)
-
-
-STUDY_RUNS = """\
-name = "runs"
-participants = ["A", "B"]
-classes = ["left", "right"]
-phases.train = "study"
-[input]
-format = "npz"
-files.study = ["{participant}_run*.npz"]
-unit = "µV"
-[features.amplitude]
-baseline = false
-lowpass = false
-start = 0.0
-bins = 2
-bin_samples = 5
-[decoding]
-folds = 8
-select_alpha = 1
-{more}
-[estimator]
-kind = "lda"
-shrinkage = 0.2
-[permutations]
-count = 19
-null = "training-labels"
-"""
 
 
 def write_of_runs(folder: Path, runs: list[str], drift: float = 40.0, trials: int = 20) -> None:
@@ -324,17 +275,8 @@ def write_of_runs(folder: Path, runs: list[str], drift: float = 40.0, trials: in
             y = rng.permutation(np.resize(names, trials))
             x = rng.standard_normal((trials, 3, 120)) * 10
             x += drift * rng.standard_normal((3, 1))
-            np.savez(
-                folder / f"{who}_run{number}.npz", X=x, y=y, t=np.arange(-60, 60) / 100, ch=["Fz", "Cz", "Pz"]
-            )
-
-
-def run_of_of_runs(folder: Path, more: str = "") -> StudyRun:
-    file = folder / "study.toml"
-    file.write_text(STUDY_RUNS.replace("{more}", more), encoding="utf-8")
-    jobs = folder / f"jobs{len(list(folder.glob('jobs*')))}"
-    jobs.mkdir()
-    return StudyRun(InProcess(jobs), read_study(file), file)
+            times = np.arange(-60, 60) / 100
+            np.savez(folder / f"{who}_run{number}.npz", X=x, y=y, t=times, ch=["Fz", "Cz", "Pz"])
 
 
 def notes_of(run: StudyRun) -> list[str]:
@@ -348,24 +290,28 @@ def made(run: StudyRun, stage: str) -> dict[str | None, Built]:
 
 def test_a_run_of_its_own_for_each_class_has_no_remedy(tmp_path: Path) -> None:
     write_of_runs(tmp_path, ["l", "r"])
-    first, _ = notes_of(run_of_of_runs(tmp_path))
+    first, _ = notes_of(runs_of(tmp_path))
     assert "A_run1.npz: 20 left; A_run2.npz: 20 right" in first
     assert "tells the class of 100 % of the trials (chance: 50 %)" in first
     assert "no folds can tell class from run" in first
     assert "fold_by" not in first
     with pytest.raises(InputError, match="cannot be held out") as caught:
-        make_features(run_of_of_runs(tmp_path, 'fold_by = "run"'))
+        make_features(runs_of(tmp_path, 'fold_by = "run"'))
     assert "one run alone with left or right (A_run1.npz: 20 left" in caught.value.message
+    for file in tmp_path.glob("*_run2.npz"):
+        file.unlink()
+    with pytest.raises(InputError, match="name several files"):
+        make_features(runs_of(tmp_path, 'fold_by = "run"'))
 
 
 def test_drift_is_decoded_by_trials_and_not_by_runs(tmp_path: Path) -> None:
     """Four runs of one class each: the hint of the note is followed."""
     write_of_runs(tmp_path, ["l", "r", "r", "l"] * 3)
-    wrong = run_of_of_runs(tmp_path)
+    wrong = runs_of(tmp_path)
     note = notes_of(wrong)[0]
     assert note.endswith("hold out whole runs: decoding.fold_by = 'run'")
     decode(wrong)
-    right = run_of_of_runs(tmp_path, 'fold_by = "run"')
+    right = runs_of(tmp_path, 'fold_by = "run"')
     assert notes_of(right) == []
     decode(right)
     for who in "AB":
@@ -377,11 +323,11 @@ def test_drift_is_decoded_by_trials_and_not_by_runs(tmp_path: Path) -> None:
 
 def test_a_class_that_is_missing_in_a_run_is_told_of(tmp_path: Path) -> None:
     write_of_runs(tmp_path, ["m", "m", "l"])
-    first, uneven = [note for note in notes_of(run_of_of_runs(tmp_path)) if note.startswith("A")][::-1]
+    first, uneven = [note for note in notes_of(runs_of(tmp_path)) if note.startswith("A")][::-1]
     assert "20 right" in uneven
     assert "tells the class of 75 % of the trials (chance: 50 %)" in first
     assert first.endswith("decoding.fold_by = 'run'")
-    run = run_of_of_runs(tmp_path, 'fold_by = "run"')
+    run = runs_of(tmp_path, 'fold_by = "run"')
     decode(run)
     assert made(run, "train")["A"].result().facts["decoding"]["folds"] == 2
 
@@ -393,12 +339,12 @@ def test_runs_that_have_both_classes_are_fine(tmp_path: Path, runs: list[str]) -
     for file in tmp_path.glob("*.npz"):
         with np.load(file) as content:
             np.savez(file, **{**content, "y": rng.permutation(content["y"])})
-    assert notes_of(run_of_of_runs(tmp_path)) == []
+    assert notes_of(runs_of(tmp_path)) == []
 
 
 def test_folds_by_run_are_leave_one_run_out(tmp_path: Path) -> None:
     write_of_runs(tmp_path, ["m"] * 5, drift=5.0)
-    run = run_of_of_runs(tmp_path, 'fold_by = "run"')
+    run = runs_of(tmp_path, 'fold_by = "run"')
     decode(run)
     for who in "AB":
         features = made(run, "amplitude")[who].result().arrays
@@ -417,25 +363,8 @@ def test_folds_by_run_are_leave_one_run_out(tmp_path: Path) -> None:
 def test_a_fold_that_would_train_without_a_class_is_refused(tmp_path: Path) -> None:
     """By the training, too, which alone sees the trials that are drawn; no classifier may be of one class."""
     write_of_runs(tmp_path, ["l", "r"])
-    plain = run_of_of_runs(tmp_path)
+    plain = runs_of(tmp_path)
     (made_of, *_) = make_features(plain)["amplitude"].values()
     decoding = {"folds": 2, "select_alpha": 1, "scaling": "training", "fold_by": "run"}
     with pytest.raises(InputError, match="a fold would train without trials of a class"):
-        plain.build(
-            "train",
-            partition="A",
-            kind="amplitude",
-            phase="study",
-            seed=0,
-            decoding=decoding,
-            decisions=False,
-            estimator=plain.study.estimator,
-            features=made_of,
-        )
-
-
-def test_one_run_cannot_be_held_out(tmp_path: Path) -> None:
-    write_of_runs(tmp_path, ["m"])
-    with pytest.raises(InputError, match="cannot be held out") as caught:
-        make_features(run_of_of_runs(tmp_path, 'fold_by = "run"'))
-    assert "name several files" in caught.value.message
+        train(plain, decoding, made_of)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from eeg_epochs import make_epochs
@@ -37,15 +39,9 @@ def test_filter_agrees_with_mne_away_from_the_ends(order: int, lowpass: float) -
     asked = AmplitudeSettings(lowpass=lowpass, order=order, start=-0.4, bins=100, bin_samples=7)
     got = amplitude_features(epochs, asked)
     base = (epochs.times >= -0.2) & (epochs.times <= 0)
-    peer = filter_data(
-        epochs.data - epochs.data[..., base].mean(axis=2, keepdims=True),
-        epochs.sfreq,
-        None,
-        lowpass,
-        method="iir",
-        iir_params={"order": order, "ftype": "butter", "output": "sos"},
-        verbose=False,
-    )
+    signal = epochs.data - epochs.data[..., base].mean(axis=2, keepdims=True)
+    how: dict[str, Any] = {"order": order, "ftype": "butter", "output": "sos"}
+    peer = filter_data(signal, epochs.sfreq, None, lowpass, method="iir", iir_params=how, verbose=False)
     first = np.argmin(abs(epochs.times + 0.4))
     expected = peer[:, :, first : first + 700].reshape(6, 3, 100, 7).transpose(2, 0, 1, 3).reshape(100, 6, 21)
     np.testing.assert_allclose(got.data, expected, rtol=2e-6, atol=1e-12)

@@ -40,7 +40,7 @@ def test_bins_follow_each_other_or_are_refused(
             bin_samples(times, start=start, bins=bins, size=size, step=step)
 
 
-def test_bins_may_end_with_the_last_sample_and_no_later() -> None:
+def test_bins_at_the_ends_of_epochs_of_some_samples_one_or_none() -> None:
     times = np.arange(100) / 100
     assert bin_samples(times, start=0.2, bins=8, size=10)[-1, -1] == 99
     with pytest.raises(InputError) as caught:
@@ -50,6 +50,9 @@ def test_bins_may_end_with_the_last_sample_and_no_later() -> None:
     assert "0 to 0.99 s (100 samples)" in str(error.found)
     assert "up to 1 s" in str(error.expected)
     assert "at most 7 bins" in str(error.hint)
+    assert bin_samples(np.array([0.3]), start=0.3, bins=1, size=1).tolist() == [[0]]
+    with pytest.raises(InputError, match="without samples"):
+        bin_samples(np.empty(0), start=0.0, bins=1, size=1)
 
 
 @pytest.mark.parametrize("start", [-0.006, 0.996, 5.0, -1e9])
@@ -57,12 +60,6 @@ def test_a_start_outside_the_epochs_is_not_moved_into_them(start: float) -> None
     with pytest.raises(InputError) as caught:
         bin_samples(np.arange(100) / 100, start=start, bins=1, size=1, field="features.power")
     assert caught.value.field == "features.power.start"
-
-
-def test_a_single_sample_makes_one_bin_and_none_makes_an_error() -> None:
-    assert bin_samples(np.array([0.3]), start=0.3, bins=1, size=1).tolist() == [[0]]
-    with pytest.raises(InputError, match="without samples"):
-        bin_samples(np.empty(0), start=0.0, bins=1, size=1)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -101,33 +98,20 @@ def test_settings_that_do_not_fit_are_refused_by_name(
     kind: str, change: dict[str, object], field: str, words: str
 ) -> None:
     base: AmplitudeSettings | PowerSettings = AMPLITUDE if kind == "amplitude" else POWER
-    check_bins_fit(kind, base, tmin=-0.5, sfreq=256.0, samples=512)
+    epochs: dict[str, Any] = {"tmin": -0.5, "sfreq": 256.0, "samples": 512}
+    check_bins_fit(kind, base, **epochs)
     with pytest.raises(InputError) as caught:
-        check_bins_fit(
-            kind,
-            base.model_copy(update=change),
-            tmin=-0.5,
-            sfreq=256.0,
-            samples=512,
-            participant="p03",
-            file="p03.edf",
-        )
+        check_bins_fit(kind, base.model_copy(update=change), **epochs, participant="p03", file="p03.edf")
     error = caught.value
-    assert (error.where["participant"], error.file, error.field) == (
-        "p03",
-        "p03.edf",
-        f"features.{kind}.{field}",
-    )
+    assert (error.where["participant"], error.file) == ("p03", "p03.edf")
+    assert error.field == f"features.{kind}.{field}"
     assert None not in (error.found, error.expected, error.hint)
     assert words in str(error)
 
 
-def test_false_switches_the_checks_of_filter_and_baseline_off() -> None:
+def test_checks_without_filter_or_baseline_or_with_one_at_the_start() -> None:
     none = AmplitudeSettings(baseline=None, lowpass=None, start=0.0, bins=1, bin_samples=4)
     check_bins_fit("amplitude", none, tmin=0.0, sfreq=20.0, samples=4)
-
-
-def test_a_baseline_may_miss_the_start_of_the_epochs_by_less_than_a_sample() -> None:
     # MNE cuts epochs "from -0.2 s" at 512 Hz at the sample nearest to it, -0.19921875 s.
     check_bins_fit("amplitude", AMPLITUDE, tmin=-102 / 512, sfreq=512.0, samples=600)
 

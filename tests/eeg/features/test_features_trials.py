@@ -46,7 +46,7 @@ def test_any_split_over_trials_gives_the_same_bits(kind: str, cuts: list[int], t
 
 
 @each_kind
-def test_neither_where_the_signal_lies_in_memory_nor_its_order_changes_a_bit(kind: str) -> None:
+def test_neither_order_nor_place_in_memory_nor_a_bad_trial_changes_a_bit_of_others(kind: str) -> None:
     compute, asked = KINDS[kind]
     epochs = make_epochs()
     whole = compute(epochs, asked).data
@@ -55,22 +55,6 @@ def test_neither_where_the_signal_lies_in_memory_nor_its_order_changes_a_bit(kin
     for copy in (shifted, np.asfortranarray(epochs.data)):
         again = compute(Epochs(**{**vars(epochs), "data": copy}), asked).data
         assert again.tobytes() == whole.tobytes()
-
-
-@each_kind
-def test_an_empty_slice_describes_the_whole(kind: str) -> None:
-    compute, asked = KINDS[kind]
-    epochs = make_epochs()
-    whole, plan = compute(epochs, asked), compute(epochs, asked, trials=slice(0, 0))
-    assert plan.data.shape == (len(whole.data), 0, whole.data.shape[2])
-    assert plan.names == whole.names
-    assert np.array_equal(plan.times, whole.times)
-
-
-@each_kind
-def test_a_bad_trial_does_not_touch_the_others(kind: str) -> None:
-    compute, asked = KINDS[kind]
-    epochs = make_epochs()
     good, data = compute(epochs, asked).data, epochs.data.copy()
     data[2] = np.nan
     bad = compute(Epochs(**{**vars(epochs), "data": data}), asked).data
@@ -79,8 +63,13 @@ def test_a_bad_trial_does_not_touch_the_others(kind: str) -> None:
 
 
 @each_kind
-def test_what_cannot_be_is_refused(kind: str) -> None:
+def test_an_empty_slice_describes_the_whole_and_what_cannot_be_is_refused(kind: str) -> None:
     compute, asked = KINDS[kind]
+    epochs = make_epochs()
+    whole, plan = compute(epochs, asked), compute(epochs, asked, trials=slice(0, 0))
+    assert plan.data.shape == (len(whole.data), 0, whole.data.shape[2])
+    assert plan.names == whole.names
+    assert np.array_equal(plan.times, whole.times)
     with pytest.raises(InputError) as caught:
         compute(make_epochs(samples=800), asked, participant="s02")  # ends at 0.06 s
     assert (caught.value.where["participant"], caught.value.field) == ("s02", f"features.{kind}.bins")

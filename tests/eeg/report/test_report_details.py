@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import dataclasses
 import io
 import re
 import zlib
@@ -200,8 +199,11 @@ def test_captions_say_what_is_there() -> None:
     assert "by the maximum statistic (p = 0.004)" in said[1]
 
 
-def test_no_p_is_printed_as_zero() -> None:
+def test_small_p_and_large_effects_have_no_digits() -> None:
     assert (p_alone(0.0002), p_alone(0.0123)) == ("< 0.001", "0.012")
+    assert effect_text({"d": 23334.43, "low": 3713.2, "high": 45449.2}) == " (Cohen's d > 100)"
+    assert effect_parts({"d": -2e9, "low": None, "high": None}) == ("< −100", "")
+    assert effect_parts({"d": -1.2, "low": -2.0, "high": -0.35}) == ("−1.20", "−2.00 to −0.35")
 
 
 def test_what_is_kept_is_drawn_in_percent() -> None:
@@ -249,13 +251,17 @@ def test_a_class_without_trials_is_left_out() -> None:
     evoked_figure(shown)
 
 
-def test_the_numbers_of_potentials_are_in_a_file() -> None:
+def test_the_numbers_of_potentials_are_in_a_file_and_their_baseline_in_words() -> None:
     shown = evoked(channels=("Cz", "Pz"))
     rows = list(csv.DictReader(io.StringIO(EVOKED.numbers(shown))))
     assert len(rows) == 3 * 3 * 200
     last = rows[-1]
     assert (last["channel"], last["class"]) == ("Pz", "class 2")
     assert float(last["mean (µV)"]) == pytest.approx(1e6 * shown.means[:, 2, 1, -1].mean(), rel=1e-5)
+    shown = replace(evoked(3), baseline=None)
+    assert "no baseline subtracted" in EVOKED.caption(shown, {})
+    imported = {"input": {"preprocessing": {"baseline": [-0.1, 0.0]}}}
+    assert "the mean of −100 to 0 ms subtracted" in EVOKED.caption(shown, imported)
 
 
 @pytest.mark.parametrize(("score", "points"), [("balanced-accuracy", 1.0), ("auc", 100.0)])
@@ -270,13 +276,6 @@ def test_scores_that_do_not_differ_have_no_effect_size(score: Score, points: flo
         effect, values = effect_at(stats, (cell,)), scores[:, cell] - chance
         assert effect is not None
         assert effect["d"] == pytest.approx(values.mean() / values.std(ddof=1))
-
-
-def test_potentials_say_which_baseline_they_lost() -> None:
-    shown = replace(evoked(3), baseline=None)
-    assert "no baseline subtracted" in EVOKED.caption(shown, {})
-    imported = {"input": {"preprocessing": {"baseline": [-0.1, 0.0]}}}
-    assert "the mean of −100 to 0 ms subtracted" in EVOKED.caption(shown, imported)
 
 
 @pytest.mark.parametrize(("t", "n"), [(0.5, 8), (2.0, 4), (5.0, 18), (-3.1, 18), (40.0, 8)])
@@ -328,12 +327,6 @@ def test_each_participant_has_an_interval_and_a_p() -> None:
     lines = list(csv.DictReader(io.StringIO(table.content)))
     assert [line["participant"] for line in lines] == list(result.participants)
     assert float(lines[0]["low"]) == pytest.approx(best - 5)
-
-
-def test_effects_of_participants_that_hardly_differ_have_no_digits() -> None:
-    assert effect_text({"d": 23334.43, "low": 3713.2, "high": 45449.2}) == " (Cohen's d > 100)"
-    assert effect_parts({"d": -2e9, "low": None, "high": None}) == ("< −100", "")
-    assert effect_parts({"d": -1.2, "low": -2.0, "high": -0.35}) == ("−1.20", "−2.00 to −0.35")
 
 
 if TYPE_CHECKING:
@@ -388,13 +381,6 @@ def test_the_mean_chance_and_bars_are_where_they_are() -> None:
     np.testing.assert_allclose([spans.min(), spans.max()], [75, 425])
 
 
-def test_nothing_significant_draws_no_bar_and_no_outline() -> None:
-    result = kind_result(bins=2, test_bins=2)
-    labels = [str(item.get_label()) for item in decoding_over_time(result).axes[0].collections]
-    assert not any("p ≤" in label for label in labels)
-    assert not _outlines(generalization_map(result))
-
-
 def test_maps_are_centred_at_chance_not_transposed_and_outlined() -> None:
     result = kind_result()
     assert result.generalization is not None
@@ -439,13 +425,17 @@ def test_curves_are_drawn_on_the_scale_of_their_labels() -> None:
     np.testing.assert_allclose(scores, result.curve.scores, rtol=1e-6)
 
 
-def test_one_participant_is_named_and_the_note_is_shown() -> None:
+def test_one_participant_is_named_with_the_note_and_nothing_significant_has_no_outline() -> None:
     result = kind_result(participants=("P7",), note="One is not many.")
     for figure in (decoding_over_time(result), generalization_map(result)):
         words = " ".join(text.get_text() for text in texts(figure))
         assert "participant P7" in words
         assert "group" not in words
         assert "One is not many." in words
+    result = kind_result(bins=2, test_bins=2)
+    labels = [str(item.get_label()) for item in decoding_over_time(result).axes[0].collections]
+    assert not any("p ≤" in label for label in labels)
+    assert not _outlines(generalization_map(result))
 
 
 def test_files_open_and_have_their_size_text_and_fonts(tmp_path: Path) -> None:
@@ -492,13 +482,18 @@ def _outlines(figure: Figure) -> list[Any]:
     return [] if not lines else [np.asarray(path.vertices) for path in lines[0].get_paths()]
 
 
-def test_a_null_of_one_value_can_be_drawn() -> None:
+def test_nulls_without_spread_can_be_drawn() -> None:
     # Of two participants, the largest |t| may be the same in every permutation, but for rounding.
     result = kind_result(participants=2)
     null = np.where(np.arange(39) % 2, 1.0, 1.0 - 2e-16)
-    curve = dataclasses.replace(result.curve, null_max=null, null_mass=np.zeros(39))
-    figure = null_distribution(dataclasses.replace(result, curve=curve))
-    assert figure.axes
+    curve = replace(result.curve, null_max=null, null_mass=np.zeros(39))
+    assert null_distribution(replace(result, curve=curve)).axes
+    plain = kind_result()
+    assert plain.generalization is not None
+    t = plain.generalization.t.copy()
+    t[2:5, 2:6] = 40_000.0
+    shown = replace(plain, generalization=replace(plain.generalization, t=t))
+    assert generalization_map(shown).axes[1].images[0].get_clim() == (-50.0, 50.0)
 
 
 @pytest.mark.parametrize("factor", [1000.0, 1e6])
@@ -515,15 +510,6 @@ def test_what_is_seen_far_from_the_null_leaves_room_for_it(factor: float) -> Non
     assert np.median(one) > 0.05 * figure.axes[0].get_xlim()[1]
     assert f"{np.abs(stats.t).max():,.0f} →" in [text.get_text() for text in figure.axes[0].texts]
     assert "is drawn at it" in NULLS.caption(far, {})
-
-
-def test_a_few_cells_without_spread_do_not_take_all_colours() -> None:
-    plain = kind_result()
-    assert plain.generalization is not None
-    t = plain.generalization.t.copy()
-    t[2:5, 2:6] = 40_000.0
-    shown = replace(plain, generalization=replace(plain.generalization, t=t))
-    assert generalization_map(shown).axes[1].images[0].get_clim() == (-50.0, 50.0)
 
 
 @pytest.mark.parametrize("unit", ["s", "bin"])

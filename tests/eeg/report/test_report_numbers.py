@@ -73,10 +73,13 @@ def test_each_cell_has_its_mean_interval_and_statistics(name: str) -> None:
         np.testing.assert_array_equal(column(found, "test time (s)")[::12], WHOLE.test_times)
 
 
-def test_one_participant_has_no_interval_over_participants() -> None:
+def test_numbers_of_one_participant_have_no_interval_and_null_maps_are_all_there() -> None:
     (first, *_) = rows("decoding_over_time", ALONE)
     assert (first["low"], first["high"]) == ("", "")
     assert float(first["z"]) == ALONE.curve.t[0]
+    found = rows("null_distribution", WHOLE)
+    assert len(found) == 2 * 499
+    np.testing.assert_array_equal(column(found[:499], "largest |t|"), WHOLE.curve.null_max)
 
 
 def test_each_participant_has_intervals_in_all_cells() -> None:
@@ -112,12 +115,6 @@ def test_patterns_name_channel_and_frequency() -> None:
     np.testing.assert_allclose(column(found, "pattern (µV²)"), 1e12 * POWER.patterns.of_frequencies.ravel())
     assert (found[8]["channel"], found[8]["frequency (Hz)"]) == ("Cz", "10.0")
     assert "frequency (Hz)" not in rows("patterns", WHOLE)[0]
-
-
-def test_null_maps_are_all_there() -> None:
-    found = rows("null_distribution", WHOLE)
-    assert len(found) == 2 * 499
-    np.testing.assert_array_equal(column(found[:499], "largest |t|"), WHOLE.curve.null_max)
 
 
 STEPS: dict[str, Any] = {"highpass": 0.5, "lowpass": 40.0, "notch": [25.0, 50.0], "reference": "average"}
@@ -206,7 +203,7 @@ def test_features_that_were_made_elsewhere_have_bins_and_no_channels() -> None:
 SETTINGS: dict[str, Any] = {"permutations": {"null": "test-labels"}, "group": {"null": "permutations"}}
 
 
-def result_with(curve: NullName, plane: NullName) -> KindResult:
+def with_nulls(curve: NullName, plane: NullName) -> KindResult:
     plain = kind_result()
     assert plain.generalization is not None
     return replace(
@@ -220,27 +217,24 @@ def captions(result: KindResult) -> dict[str, str]:
     return {each.name: each.caption(result, SETTINGS) for each in SECTIONS if each.applies(result)}
 
 
-def test_each_map_has_the_words_of_its_own_null() -> None:
-    said = captions(result_with("retrained", "test-labels"))
+def test_each_map_has_the_words_of_its_own_null_and_what_is_known_of_its_level() -> None:
+    said = captions(with_nulls("retrained", "test-labels"))
     assert f"with 499 {NULLS['retrained']} (" in said["decoding_over_time"]
     assert f"with 499 {NULLS['test-labels']} (" in said["generalization"]
     both = f"over 499 {NULLS['retrained']} (left) and 499 {NULLS['test-labels']} (right); "
     assert both in said["null_distribution"]
+    kind = with_nulls("test-labels", "test-labels")
+    both = report_content(kind, replace(kind, kind="power"))
+    assert limits(both).count(TEST_LABELS) == 1
+    for exact in ("", "retrained", "training-labels"):
+        assert not any("noise" in each for each in limits(report_content(with_nulls(exact, exact))))
 
 
 @pytest.mark.parametrize("null", [null for null in NULLS if null])
 def test_one_null_of_both_is_said_once(null: NullName) -> None:
-    said = captions(result_with(null, null))
+    said = captions(with_nulls(null, null))
     assert f"over 499 {NULLS[null]}; " in said["null_distribution"]
     assert f"with 499 {NULLS[null]} (" in said["generalization"]
-
-
-def test_what_is_known_of_its_level_is_said_once() -> None:
-    kind = result_with("test-labels", "test-labels")
-    both = report_content(kind, replace(kind, kind="power"))
-    assert limits(both).count(TEST_LABELS) == 1
-    for exact in ("", "retrained", "training-labels"):
-        assert not any("noise" in each for each in limits(report_content(result_with(exact, exact))))
 
 
 def test_the_headline_of_one_participant_says_that_p_is_too_small(capsys: pytest.CaptureFixture[str]) -> None:
@@ -271,14 +265,12 @@ def test_significant_single_bins_are_told_in_the_terminal(
     assert "over time: significant in single bins, in no cluster (" in capsys.readouterr().out
 
 
-def found(kind: str, missing: int) -> dict[str, object]:
-    return {"kind": kind, "group": {"left_out": missing}}
-
-
 def test_folds_without_a_classifier_are_counted() -> None:
     scores = [{"kind": "amplitude", "curve": [50.0] * 29} for _ in range(3)]
     scores += [{"kind": "power", "curve": [50.0] * 20} for _ in range(3)]
-    (line,) = left_out([found("amplitude", 522), found("power", 0)], scores, 10)
+    missing = {"amplitude": 522, "power": 0}
+    found: list[Any] = [{"kind": kind, "group": {"left_out": count}} for kind, count in missing.items()]
+    (line,) = left_out(found, scores, 10)
     assert line.startswith("amplitude: 522 of 870 folds kept no feature and gave no model")
 
 
@@ -298,16 +290,13 @@ def permuted(folder: Path, shift: float = 0.0, bins: int = 3) -> Result:
     )
 
 
-def test_scores_of_a_participant(tmp_path: Path) -> None:
+def test_scores_of_a_participant_of_a_group_and_of_confusions(tmp_path: Path) -> None:
     found = scores_in(permuted(tmp_path / "a"))
     assert list(found) == ["curve", "plane"]
     assert found["curve"].values.tolist() == [40, 50, 60]
     assert (found["curve"].label, found["curve"].chance) == ("Balanced accuracy (%)", 50.0)
     assert found["plane"].test_times is not None
     assert found["curve"].scale.unit == "ms"
-
-
-def test_scores_of_a_group_are_its_means(tmp_path: Path) -> None:
     facts = {"score": "auc", "time_unit": "s", "statistics": {"curve": {"chance": 0.5}}}
     group = result_with(
         tmp_path / "a", facts, train_times=TIMES, curve_mean=TIMES, curve_scores=np.zeros((8, 3))
@@ -315,9 +304,6 @@ def test_scores_of_a_group_are_its_means(tmp_path: Path) -> None:
     (curve,) = scores_in(group).values()
     assert curve.values.tolist() == TIMES.tolist()
     assert (curve.label, curve.chance) == ("AUC", 0.5)
-
-
-def test_scores_of_confusions_are_mean_recall(tmp_path: Path) -> None:
     counts = np.array([[[8, 2], [5, 5]]] * 3)
     found = scores_in(result_with(tmp_path / "a", {"time_unit": "s"}, confusions=counts, times=TIMES))
     assert found["curve"].values.tolist() == [65.0] * 3
@@ -328,15 +314,12 @@ def test_scores_of_confusions_are_mean_recall(tmp_path: Path) -> None:
     assert scores_in(plane)["plane"].values.shape == (2, 3)
 
 
-def test_jobs_that_test_each_participant_are_not_compared_by_scores(tmp_path: Path) -> None:
+def test_jobs_without_scores_or_that_test_each_participant_are_not_compared(tmp_path: Path) -> None:
     """As of the stage `individual`, whose facts name no score for all."""
     facts = {"kind": "amplitude", "participants": ["A", "B"], "statistics": {"curve": [{"chance": 50.0}] * 2}}
     alone = result_with(tmp_path / "a", facts, curve_mean=np.zeros((2, 3)), curve_scores=np.zeros((2, 3)))
     assert scores_in(alone) == {}
     assert compare_scores(alone, alone) is None
-
-
-def test_a_job_without_scores_is_not_compared(tmp_path: Path) -> None:
     assert compare_scores(permuted(tmp_path / "a"), result_with(tmp_path / "b", data=np.zeros(3))) is None
 
 
@@ -354,9 +337,6 @@ def test_the_figure_shows_both_and_the_difference_if_bins_are_the_same(tmp_path:
     assert drawn == ["Over time", difference, "main-1", "main-2", difference]
     drawn = panels(permuted(tmp_path / "a"), permuted(tmp_path / "c", bins=5))
     assert drawn == ["Over time", "main-1", "main-2"]
-
-
-def test_the_difference_is_drawn(tmp_path: Path) -> None:
     one, other = (scores_in(permuted(tmp_path / name, shift)) for name, shift in (("a", 0.0), ("b", 3.0)))
     figure = comparison_figure("any", ("a", "b"), {"curve": (one["curve"], other["curve"])})
     line = figure.subfigs[0].axes[1].lines[1]
@@ -413,13 +393,10 @@ def test_numbers_of_a_study() -> None:
     assert trained == pytest.approx(1000 * result.train_times[train])
 
 
-def test_one_participant_has_no_interval() -> None:
+def test_one_participant_has_no_interval_and_other_summaries_no_findings() -> None:
     found = study_findings(summary_of(kind_result(participants=1)))
     assert found is not None
     best = found["amplitude over time: best of each participant"]
     assert (best.lower, best.upper, best.interval) == (None, None, "")
-
-
-def test_what_is_of_something_else() -> None:
     assert study_findings({"panel": "x", "findings": []}) is None
     assert study_findings({"study": "x"}) is None

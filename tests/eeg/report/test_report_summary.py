@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from dataclasses import replace
 from itertools import pairwise
@@ -48,7 +47,7 @@ def test_the_window_and_the_region_of_a_known_effect() -> None:
     assert found["generalization"]["regions"][0]["direction"] == "below"
 
 
-def test_peaks_are_the_largest_means_and_where_they_are() -> None:
+def test_peaks_are_the_largest_means_and_scores_and_plain_data() -> None:
     result = kind_result()
     found = group_findings(result)
     assert result.generalization is not None
@@ -58,40 +57,22 @@ def test_peaks_are_the_largest_means_and_where_they_are() -> None:
     test, train = np.argwhere(result.generalization.mean == result.generalization.mean.max())[0]
     assert found["generalization"]["peak_train_time"] == result.train_times[train]
     assert found["generalization"]["peak_test_time"] == result.test_times[test]
-
-
-def test_nothing_significant() -> None:
-    nothing = statistics(np.zeros(12, dtype=bool))
-    curve = group_findings(kind_result(curve=nothing))["curve"]
-    assert (curve["significant"], curve["windows"], curve["clusters"], curve["p"]) == (False, [], [], 1.0)
-
-
-def test_touching_clusters_of_opposite_sign_are_two_windows() -> None:
-    stats = statistics(np.arange(12) < 6)
-    clusters = np.where(np.arange(12) < 3, 1, np.where(np.arange(12) < 6, -1, 0))
-    stats = replace(stats, clusters=clusters, t=clusters * 5.0)
-    curve = group_findings(kind_result(curve=stats))["curve"]
-    assert [cluster["direction"] for cluster in curve["clusters"]] == ["above", "below"]
-    assert curve["windows"] == [pytest.approx([0.0, 0.1]), pytest.approx([0.15, 0.25])]
-
-
-def test_no_generalization() -> None:
-    result = kind_result(test_bins=None)
-    assert group_findings(result)["generalization"] is None
-    assert not any("generalization" in key for row in participant_table(result) for key in row)
-
-
-def test_participants_peaks_are_those_of_their_own_scores() -> None:
-    result = kind_result()
-    assert result.generalization is not None
     for index, row in enumerate(participant_table(result)):
         assert row["participant"] == f"s{index + 1:02d}"
         assert row["peak"] == max(result.curve.scores[index])
         assert row["generalization_peak"] == result.generalization.scores[index].max()
         assert row["chance"] == CHANCE
+    again = json.loads(json.dumps([group_findings(result), participant_table(result)], allow_nan=False))
+    assert again == [group_findings(result), participant_table(result)]
 
 
-def test_scores_that_are_not_numbers_are_passed_over() -> None:
+def test_nothing_significant_no_generalization_and_scores_that_are_no_numbers() -> None:
+    nothing = statistics(np.zeros(12, dtype=bool))
+    curve = group_findings(kind_result(curve=nothing))["curve"]
+    assert (curve["significant"], curve["windows"], curve["clusters"], curve["p"]) == (False, [], [], 1.0)
+    result = kind_result(test_bins=None)
+    assert group_findings(result)["generalization"] is None
+    assert not any("generalization" in key for row in participant_table(result) for key in row)
     stats = statistics(np.arange(12) < 0)
     scores = stats.scores.copy()
     scores[0] = np.nan
@@ -102,10 +83,13 @@ def test_scores_that_are_not_numbers_are_passed_over() -> None:
     assert table[1]["peak"] == np.nanmax(scores[1])
 
 
-def test_all_is_plain_data() -> None:
-    result = kind_result()
-    again = json.loads(json.dumps([group_findings(result), participant_table(result)], allow_nan=False))
-    assert again == [group_findings(result), participant_table(result)]
+def test_touching_clusters_of_opposite_sign_are_two_windows() -> None:
+    stats = statistics(np.arange(12) < 6)
+    clusters = np.where(np.arange(12) < 3, 1, np.where(np.arange(12) < 6, -1, 0))
+    stats = replace(stats, clusters=clusters, t=clusters * 5.0)
+    curve = group_findings(kind_result(curve=stats))["curve"]
+    assert [cluster["direction"] for cluster in curve["clusters"]] == ["above", "below"]
+    assert curve["windows"] == [pytest.approx([0.0, 0.1]), pytest.approx([0.15, 0.25])]
 
 
 @settings(max_examples=40, deadline=None)
@@ -145,25 +129,12 @@ def test_the_confidence_band_is_that_of_the_smoothed_scores() -> None:
     raw = CHANCE + np.random.default_rng(3).normal(2, 4, (7, 20))
     smooth = gaussian_filter1d(raw, 1.0, axis=1, truncate=2.0, mode="nearest")
     known = scipy_stats.ttest_1samp(smooth, CHANCE, axis=0)
-    stats = replace(
-        statistics(np.zeros(20, dtype=bool), 7), scores=raw, mean=smooth.mean(axis=0), t=known.statistic
-    )
+    of_all = statistics(np.zeros(20, dtype=bool), 7)
+    stats = replace(of_all, scores=raw, mean=smooth.mean(axis=0), t=known.statistic)
     interval = known.confidence_interval(0.95)
     half = confidence_half_width(stats)
     np.testing.assert_allclose(stats.mean - half, interval.low, rtol=1e-9)
     np.testing.assert_allclose(stats.mean + half, interval.high, rtol=1e-9)
-
-
-def test_the_confidence_band_where_the_mean_is_at_chance() -> None:
-    scores = CHANCE + np.array([[-1.0, 0.0, 2.0], [1.0, 0.0, 2.0]])
-    stats = replace(
-        statistics(np.zeros(3, dtype=bool), 2),
-        scores=scores,
-        mean=scores.mean(axis=0),
-        t=np.array([0.0, 0.0, np.inf]),
-    )
-    error = scipy_stats.sem(scores[:, 0]) * scipy_stats.t.ppf(0.975, 1)
-    np.testing.assert_allclose(confidence_half_width(stats), [error, 0.0, 0.0], atol=1e-12)
 
 
 def test_colours_are_symmetric_about_the_centre() -> None:
@@ -188,16 +159,15 @@ def test_the_critical_value_parts_small_p_from_others(values: list[int], alpha: 
         assert (critical is not None and observed > critical) == (p <= alpha + 1e-12)
 
 
-def test_too_few_permutations_have_no_critical_value() -> None:
-    assert critical_value(np.arange(18.0), 0.05) is None
-    assert critical_value(np.arange(19.0), 0.05) == 18.0
-
-
-def test_the_observed_mass_is_that_of_the_heaviest_cluster() -> None:
+def test_the_observed_mass_is_that_of_the_heaviest_cluster_and_few_permutations_have_no_critical_value() -> (
+    None
+):
     stats = statistics(np.array([True, True, False, True]))
     stats = replace(stats, t=np.array([2.0, 3.0, 9.0, -6.0]), clusters=np.array([1, 1, 0, -1]))
     assert observed_maxima(stats) == (9.0, 6.0)
     assert observed_maxima(statistics(np.zeros(4, dtype=bool)))[1] == 0.0
+    assert critical_value(np.arange(18.0), 0.05) is None
+    assert critical_value(np.arange(19.0), 0.05) == 18.0
 
 
 @pytest.mark.parametrize(
@@ -207,7 +177,7 @@ def test_the_unit_suits_the_epochs(unit: str, bins: int, expected: str) -> None:
     assert time_scale(kind_result(unit=unit, bins=bins)).unit == expected
 
 
-def test_words() -> None:
+def test_words_and_edges_of_times() -> None:
     ms, s, bins = TimeScale("ms", 1000.0), TimeScale("s", 1.0), TimeScale("bin", 1.0)
     assert ms.point(0.1204) == "120 ms"
     assert ms.span(-0.021, 0.41) == "−21 to 410 ms"
@@ -219,9 +189,6 @@ def test_words() -> None:
     assert ms.label("Training", "study") == "Training time, study (ms)"
     assert bins.label("Training", "study") == "Training bin, study"
     assert (s.label(), bins.label()) == ("Time (s)", "Bin")
-
-
-def test_edges_lie_halfway() -> None:
     np.testing.assert_allclose(bin_edges(np.array([0.0, 1.0, 3.0])), [-0.5, 0.5, 2.0, 4.0])
     np.testing.assert_allclose(bin_edges(np.array([5.0]), 0.2), [4.9, 5.1])
 
@@ -231,13 +198,13 @@ def rescored(result: KindResult, **changes: Any) -> KindResult:
 
     def of(stats: MapStatistics) -> MapStatistics:
         if changes.get("score") != "auc":
-            return dataclasses.replace(stats, **changes)
+            return replace(stats, **changes)
         scores, mean = (each / 100 - CHANCE / 100 + 0.5 for each in (stats.scores, stats.mean))
-        return dataclasses.replace(stats, scores=scores, mean=mean, chance=0.5, **changes)
+        return replace(stats, scores=scores, mean=mean, chance=0.5, **changes)
 
     assert result.generalization is not None or result.test_times is None
     plane = None if result.generalization is None else of(result.generalization)
-    return dataclasses.replace(result, curve=of(result.curve), generalization=plane)
+    return replace(result, curve=of(result.curve), generalization=plane)
 
 
 AUC = rescored(kind_result(), score="auc")
@@ -274,18 +241,20 @@ def test_chance_is_drawn_where_it_is() -> None:
     assert level == 0.5
 
 
-def test_the_confidence_band_is_about_the_mean_whatever_the_level() -> None:
-    from shortloop.eeg.report.summary import confidence_half_width
-
+def test_the_confidence_band_is_about_the_mean_also_at_chance() -> None:
     level = UNEQUAL.curve.expected
     assert level is not None
-    shifted = dataclasses.replace(
-        UNEQUAL.curve, mean=UNEQUAL.curve.mean - CHANCE + level, scores=UNEQUAL.curve.scores - CHANCE + level
-    )
+    more = level - CHANCE
+    shifted = replace(UNEQUAL.curve, mean=UNEQUAL.curve.mean + more, scores=UNEQUAL.curve.scores + more)
     np.testing.assert_allclose(confidence_half_width(shifted), confidence_half_width(kind_result().curve))
+    scores = CHANCE + np.array([[-1.0, 0.0, 2.0], [1.0, 0.0, 2.0]])
+    of_all, t = statistics(np.zeros(3, dtype=bool), 2), np.array([0.0, 0.0, np.inf])
+    stats = replace(of_all, scores=scores, mean=scores.mean(axis=0), t=t)
+    error = scipy_stats.sem(scores[:, 0]) * scipy_stats.t.ppf(0.975, 1)
+    np.testing.assert_allclose(confidence_half_width(stats), [error, 0.0, 0.0], atol=1e-12)
 
 
-def test_sentences() -> None:
+def test_sentences_and_tables() -> None:
     text = overview(report_content(AUC))
     assert "chance is 0.500. Scores are the area under the ROC curve (AUC)" in text
     assert "balanced accuracy, the mean over classes of recall" in overview(report_content(kind_result()))
@@ -295,9 +264,6 @@ def test_sentences() -> None:
     assert any("Classes differ in size" in note for note in limits(report_content(UNEQUAL)))
     assert not any("Classes differ in size" in note for note in limits(report_content(AUC)))
     assert group_findings(AUC)["score"] == "auc"
-
-
-def test_tables() -> None:
     table = best_scores(AUC)
     assert table.columns[0] == "Decoding in study (AUC)"
     assert all(0 < float(row.cells[0]) < 1 for row in table.rows)

@@ -99,7 +99,9 @@ def test_the_null_equals_a_plain_loop_that_shuffles_trains_and_scores(case: str,
     assert (known["null"], known["error_rate"]) == ("retrained", "")
 
 
-def test_another_phase_keeps_the_null_of_shuffled_test_labels(tmp_path: Path) -> None:
+def test_another_phase_keeps_the_null_of_shuffled_test_labels_and_the_own_is_trained_again(
+    tmp_path: Path,
+) -> None:
     run, group = groups_of(STUDY, tmp_path)
     _, plain = groups_of(STUDY.replace(", retrained = 4", ", retrained = 0"), tmp_path, run)
     for name in (name for name in plain.arrays if name.startswith("plane")):
@@ -108,9 +110,6 @@ def test_another_phase_keeps_the_null_of_shuffled_test_labels(tmp_path: Path) ->
     assert (known["null"], known["error_rate"]) == ("test-labels", "")
     assert plain.facts["statistics"]["curve"]["null"] == "test-labels"
     assert (np.asarray(group.arrays["curve_null_max"]) != plain.arrays["curve_null_max"]).any()
-
-
-def test_what_is_decoded_within_a_phase_is_trained_again_too(tmp_path: Path) -> None:
     run, group = groups_of(WITHIN, tmp_path)
     assert group.facts["statistics"]["plane"]["null"] == "retrained"
     first = results(run, "retrain")[0]
@@ -134,28 +133,25 @@ def test_whoever_does_not_ask_keeps_all_jobs(tmp_path: Path) -> None:
     assert built == ["group", "individual", *["permute"] * 3]
 
 
+UNSAID, ALONE, SVM = {", retrained = 4": ""}, {'"A", "B", "C"': '"A"'}, {'"lda"': '"linear-svm"'}
+FLIPS = {"[features": 'group.null = "sign-flips"\n[features'}
+WEIGHED = {"= 1.0}": '= 1.0, class_weight = "balanced"}', '"lda"': '"ridge"'}
+
+
 @pytest.mark.parametrize(
     ("change", "null", "jobs"),
     [
-        ({", retrained = 4": ""}, "retrained", 19),  # all are trained at once
-        ({", retrained = 4": "", "select_alpha = 1.0": "select_alpha = 0.9"}, "test-labels", 0),
-        ({", retrained = 4": "", '"lda"': '"linear-svm"'}, "test-labels", 0),
-        (
-            {", retrained = 4": "", "= 1.0}": '= 1.0, class_weight = "balanced"}', '"lda"': '"ridge"'},
-            "test-labels",
-            0,
-        ),
+        (UNSAID, "retrained", 19),  # all are trained at once
+        ({**UNSAID, "select_alpha = 1.0": "select_alpha = 0.9"}, "test-labels", 0),
+        ({**UNSAID, **SVM}, "test-labels", 0),
+        ({**UNSAID, **WEIGHED}, "test-labels", 0),
         ({"retrained = 4": 'null = "training-labels"'}, "training-labels", 60),
-        ({"[features": 'group.null = "sign-flips"\n[features'}, "sign-flips", 0),
-        ({'"A", "B", "C"': '"A"'}, "training-labels", 4),
-        ({'"A", "B", "C"': '"A"', ", retrained = 4": ""}, "training-labels", 60),
-        ({'"A", "B", "C"': '"A"', ", retrained = 4": "", '"lda"': '"linear-svm"'}, "training-labels", 60),
-        (
-            {'"A", "B", "C"': '"A"', "retrained = 4": 'null = "test-labels"', '"lda"': '"linear-svm"'},
-            "test-labels",
-            0,
-        ),
-        ({'"A", "B", "C"': '"A"', "[features": 'group.null = "sign-flips"\n[features'}, "training-labels", 4),
+        (FLIPS, "sign-flips", 0),
+        (ALONE, "training-labels", 4),
+        ({**ALONE, **UNSAID}, "training-labels", 60),
+        ({**ALONE, **UNSAID, **SVM}, "training-labels", 60),
+        ({**ALONE, **SVM, "retrained = 4": 'null = "test-labels"'}, "test-labels", 0),
+        ({**ALONE, **FLIPS}, "training-labels", 4),
     ],
 )
 def test_which_null_it_is_is_said(change: dict[str, str], null: str, jobs: int, tmp_path: Path) -> None:

@@ -32,14 +32,17 @@ features.amplitude = {{bins = 3, bin_samples = 9}}
 """
 
 
+def study_in(folder: Path, text: str) -> StudyRun:
+    file = folder / "study.toml"
+    file.write_text(text, encoding="utf-8")
+    (folder / "jobs").mkdir()
+    return StudyRun(InProcess(folder / "jobs"), read_study(file), file)
+
+
 @pytest.mark.parametrize("decode", ["study", "test"])
 @pytest.mark.parametrize("score", ["balanced-accuracy", "accuracy", "auc"])
 def test_it_is_tested_and_has_intervals(tmp_path: Path, score: str, decode: str) -> None:
-    file = tmp_path / "study.toml"
-    file.write_text(STUDY.format(score=score, decode=decode), encoding="utf-8")
-    jobs = tmp_path / "jobs"
-    jobs.mkdir()
-    study = StudyRun(InProcess(jobs), read_study(file), file)
+    study = study_in(tmp_path, STUDY.format(score=score, decode=decode))
     features = make_features(study)["amplitude"]["A"]
     models = train(study, "A", "amplitude", features)
     applied = apply(study, "A", "amplitude", features, models)
@@ -51,10 +54,8 @@ def test_it_is_tested_and_has_intervals(tmp_path: Path, score: str, decode: str)
     for shape, observed in scores.items():
         stats = load_statistics(found, shape, 0)
         assert stats is not None
-        chance = known.facts["chance"][shape]
-        expected = group_statistics(
-            observed[None], [known.arrays[f"{shape}_null"]], chance=chance, settings=GroupSettings()
-        )
+        how: dict[str, Any] = {"chance": known.facts["chance"][shape], "settings": GroupSettings()}
+        expected = group_statistics(observed[None], [known.arrays[f"{shape}_null"]], **how)
         np.testing.assert_allclose(stats.p_max, expected.p_max)
         assert stats.level == "participant"
         low, high = ends.arrays[f"{shape}_low"], ends.arrays[f"{shape}_high"]
@@ -81,11 +82,7 @@ features.power = {fmin = 10, fmax = 22, fstep = 6, bins = 2, bin_points = 4, eve
 
 
 def test_they_are_means_over_the_features_of_that_name(tmp_path: Path) -> None:
-    file = tmp_path / "study.toml"
-    file.write_text(STUDY_PATTERNS, encoding="utf-8")
-    jobs = tmp_path / "jobs"
-    jobs.mkdir()
-    study = StudyRun(InProcess(jobs), read_study(file), file)
+    study = study_in(tmp_path, STUDY_PATTERNS)
     made = make_features(study)
     for kind in ("power", "amplitude"):
         features = made[kind]["A"]
@@ -100,18 +97,12 @@ def test_they_are_means_over_the_features_of_that_name(tmp_path: Path) -> None:
         of_frequencies = found.arrays["patterns_of_frequencies"]
         assert of_frequencies.shape == (2, 3, 3, 3)
         for index in range(2):
-            every = activation_patterns(
-                data.data[index],
-                arrays["folds"],
-                arrays["weights"][index],
-                arrays["kept"][index],
-                standardized=False,
-            )
+            given = (arrays["folds"], arrays["weights"][index], arrays["kept"][index])
+            every = activation_patterns(data.data[index], *given, standardized=False)
             for channel, name in enumerate(channels):
                 for place, hertz in enumerate((10, 16, 22)):
                     mine = [each.startswith(f"{name} {hertz} Hz ") for each in data.names]
                     assert sum(mine) == 4
-                    np.testing.assert_allclose(
-                        of_frequencies[index, :, channel, place], every[:, mine].mean(axis=1)
-                    )
+                    own = of_frequencies[index, :, channel, place]
+                    np.testing.assert_allclose(own, every[:, mine].mean(axis=1))
         np.testing.assert_allclose(of_frequencies.mean(axis=3), found.arrays["patterns"])

@@ -18,32 +18,16 @@ TAGS = ("format", "kind")  # which of several tables it is: documented by the ta
 # Fields that are quantities and the word that gives their unit; numbers that are plain counts, ratios,
 # powers or probabilities. A new number has to be put into one of them.
 UNITS = {
-    "tmin": "s",
-    "tmax": "s",
-    "onset": "s",
-    "offset": "s",
-    "delay": "s",
-    "baseline": "s",
-    "start": "s",
-    "stop": "s",
-    "sfreq": "Hz",
-    "highpass": "Hz",
-    "lowpass": "Hz",
-    "notch": "Hz",
-    "resample": "Hz",
-    "reject": "V",
-    "flat": "V",
-    "fmin": "Hz",
-    "fmax": "Hz",
-    "fstep": "Hz",
+    **dict.fromkeys(("tmin", "tmax", "onset", "offset", "delay", "baseline", "start", "stop"), "s"),
+    **dict.fromkeys(("sfreq", "highpass", "lowpass", "notch", "resample", "fmin", "fmax", "fstep"), "Hz"),
+    **dict.fromkeys(("reject", "flat"), "V"),
+    **dict.fromkeys(("step", "every"), "sample"),
     "strength": "SD",
     "smooth": "bins",
     "truncate": "sigmas",
     "trials": "trials per class",
     "bin_samples": "samples per bin",
     "bin_points": "time points per bin",
-    "step": "sample",
-    "every": "sample",
     "cycles": "cycles per wavelet",
 }
 PLAIN = {
@@ -70,17 +54,16 @@ def of_numbers(annotation: Any) -> bool:
     return any(of_numbers(argument) for argument in get_args(annotation) if argument not in (bool, str))
 
 
-def test_all_records_are_seen() -> None:
+def test_every_field_has_a_description_that_is_printed() -> None:
     names = {model.__name__ for model in records()}
     assert {"Study", "Phases", "AmplitudeSettings", "PowerSettings", "GroupSettings", "EdfInput"} <= names
     assert len(FIELDS) > 60
-
-
-def test_description() -> None:
     for (model, name), field in FIELDS.items():
         text = field.description or ""
         assert len(text.split()) > 1, (model, name)
         assert not text.endswith("."), (model, name)
+    printed = {(key.split(".")[-1], text) for key, text in documented_fields(Study)}
+    assert {(name, field.description) for (_, name), field in FIELDS.items()} - printed == set()
 
 
 def test_default_is_named() -> None:
@@ -115,8 +98,3 @@ def test_unit_is_named() -> None:
             assert (name in UNITS) != (name in PLAIN), f"{model.__name__}.{name}: has it a unit?"
             if name in UNITS:
                 assert re.search(rf"\b{UNITS[name]}\b", field.description or ""), (model, name)
-
-
-def test_fields_are_printed_with_their_descriptions() -> None:
-    printed = {(key.split(".")[-1], text) for key, text in documented_fields(Study)}
-    assert {(name, field.description) for (_, name), field in FIELDS.items()} - printed == set()

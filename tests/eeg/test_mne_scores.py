@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from in_process import InProcess
 from mne.decoding import GeneralizingEstimator, cross_val_multiscore
+from refusal import refusal
 from report_synthetic import kind_result
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import get_scorer_names
@@ -17,7 +18,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from build_scripts.build_pipeline import decode
-from shortloop.base.errors import InputError
 from shortloop.eeg.mne_scores import SCORING, SUMMARY_AXES, MneScores, to_mne
 from shortloop.eeg.pipeline import StudyRun
 from shortloop.eeg.report.summary import participant_scores
@@ -124,9 +124,8 @@ def test_without_generalization_there_is_none(tmp_path: Path) -> None:
     assert scores.generalizing is scores.test_times is None
     assert isinstance(scores, MneScores)
     assert 0 <= scores.sliding.min() <= scores.sliding.max() <= 1
-    with pytest.raises(InputError, match="holds no scores") as caught:
+    with refusal("holds no scores", "of train"):
         to_mne(found.jobs["train", "A"])
-    assert "of train" in str(caught.value)
 
 
 def test_scores_are_called_as_scikit_learn_calls_them() -> None:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
+from refusal import refusal
 from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator
 from sklearn.multiclass import OneVsRestClassifier
@@ -128,10 +129,8 @@ WRONG = [
 @pytest.mark.parametrize(("path", "params", "field", "named"), WRONG)
 def test_wrong_estimators_are_refused(path: str, params: dict[str, Any], field: str, named: str) -> None:
     for refuse in (SklearnSettings.make, warm_up, lambda settings: settings.is_linear):
-        with pytest.raises(InputError) as caught:
+        with refusal("", named, field=field) as caught:
             refuse(settings(path, params))
-        assert caught.value.field == field
-        assert named in str(caught.value)
         assert caught.value.hint
 
 
@@ -140,9 +139,8 @@ def test_parameters_that_exclude_each_other_are_explained() -> None:
     wrong = settings(
         "sklearn.discriminant_analysis.LinearDiscriminantAnalysis", {"solver": "svd", "shrinkage": "auto"}
     )
-    with pytest.raises(InputError, match="shrinkage not supported") as caught:
+    with refusal("shrinkage not supported", field="estimator"):
         wrong.fit(x, labels)
-    assert caught.value.field == "estimator"
 
 
 GOOD = '''\

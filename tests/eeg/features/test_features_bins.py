@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusal import refusal
 
 from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray
@@ -57,9 +58,8 @@ def test_bins_at_the_ends_of_epochs_of_some_samples_one_or_none() -> None:
 
 @pytest.mark.parametrize("start", [-0.006, 0.996, 5.0, -1e9])
 def test_a_start_outside_the_epochs_is_not_moved_into_them(start: float) -> None:
-    with pytest.raises(InputError) as caught:
+    with refusal("", field="features.power.start"):
         bin_samples(np.arange(100) / 100, start=start, bins=1, size=1, field="features.power")
-    assert caught.value.field == "features.power.start"
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

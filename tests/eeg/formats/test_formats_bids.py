@@ -14,6 +14,7 @@ import pytest
 from eeg_folders import recording
 from eeg_recordings import CLASSES, NAMES, direct, make_raw, read
 from handmade_recordings import write_ctf
+from refusal import refusal
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.formats.base import InputSettings
@@ -99,11 +100,8 @@ def test_a_recording_that_is_cut_short_is_refused(folder: Path, tmp_path: Path) 
     (file,) = settings().find(tmp_path / "copy", "02", "study")
     samples = max(dict(settings().together(file)).values(), key=lambda path: path.stat().st_size)
     samples.write_bytes(samples.read_bytes()[: samples.stat().st_size // 2])
-    with pytest.raises(
-        InputError, match="truncated" if file.suffix != ".set" else "cannot be read"
-    ) as caught:
+    with refusal("truncated" if file.suffix != ".set" else "cannot be read", file=file):
         read("bids", [file], participant="02")
-    assert caught.value.file == str(file)
 
 
 @pytest.mark.filterwarnings("ignore:1, ")
@@ -153,9 +151,8 @@ def test_phases_are_tasks_sessions_and_runs(folder: Path) -> None:
     assert len(settings(sessions={"study": ["a"]}).find(folder, "01", "study")) == 2
     with pytest.raises(InputError, match="no recording of the study phase"):
         settings(sessions={"study": ["b"]}).find(folder, "01", "study")
-    with pytest.raises(InputError, match="no recording of the rest phase") as caught:
+    with refusal("no recording of the rest phase", "task-study"):
         settings().find(folder, "01", "rest")
-    assert "task-study" in str(caught.value.found)
     with pytest.raises(InputError, match="no recording"):
         settings().find(folder, "03", "study")
 
@@ -191,11 +188,8 @@ def test_versions_of_a_recording_are_not_joined(
 ) -> None:
     """Only session, run and split join; the setting that the message has chooses one."""
     empty(tmp_path, *names)
-    with pytest.raises(
-        InputError, match="recordings of the look phase are not runs of one another"
-    ) as caught:
+    with refusal("recordings of the look phase are not runs of one another", f"choose one, as {hint} "):
         settings().find(tmp_path, "01", "look")
-    assert f"choose one, as {hint} " in str(caught.value.hint)
     found = settings(**tomllib.loads(hint)).find(tmp_path, "01", "look")
     kept = chosen or [name for name in names if "rec-b" not in name and name != "eeg.edf"]
     assert [path.name.removeprefix("sub-01_task-look_") for path in found] == kept
@@ -205,9 +199,8 @@ def test_versions_that_are_listed_are_joined(tmp_path: Path) -> None:
     empty(tmp_path, "acq-pre_run-1_eeg.edf", "acq-post_run-2_eeg.edf", "acq-post_run-10_eeg.edf")
     found = settings(entities={"look": {"acq": ["pre", "post"]}}).find(tmp_path, "01", "look")
     assert [path.name.rpartition("run-")[2] for path in found] == ["2_eeg.edf", "10_eeg.edf", "1_eeg.edf"]
-    with pytest.raises(InputError, match="no recording of the look phase") as caught:
+    with refusal("no recording of the look phase", "acq-pre_run-1_eeg"):
         settings(entities={"look": {"acq": ["per"]}}).find(tmp_path, "01", "look")
-    assert "acq-pre_run-1_eeg" in str(caught.value.found)
 
 
 def test_runs_of_sessions_are_joined_in_the_order_of_their_numbers(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import pytest
 from formats_mutants import FORMATS, mutant, seeds
+from refusal import refusal
 from scipy.io import loadmat, savemat
 
 from shortloop.base.errors import InputError, TransientError
@@ -190,9 +191,8 @@ def expect(does: Callable[[], Any], files: list[Path], found: str, size: int = 1
         with reading(files[1], "S1"):
             does()
 
-    with pytest.raises(InputError, match=found) as caught:
+    with refusal(found, participant="S1", file=files[1]) as caught:
         apart(read_second, files, size)
-    assert (caught.value.where["participant"], caught.value.file) == ("S1", str(files[1]))
     assert caught.value.hint
     assert no_children()
 
@@ -249,9 +249,8 @@ def test_too_much_time_is_a_message(files: list[Path], monkeypatch: pytest.Monke
 
 
 def test_an_error_when_no_file_is_being_read(files: list[Path]) -> None:
-    with pytest.raises(InputError, match="ZeroDivisionError") as caught:
+    with refusal("ZeroDivisionError", file=f"{files[0]}, {files[1]}"):
         apart(lambda: 1 / 0, files)
-    assert caught.value.file == f"{files[0]}, {files[1]}"
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGALRM])
@@ -388,9 +387,8 @@ def is_running(pid: int) -> bool:
 
 
 def message(kind: str, file: Path) -> str:
-    with pytest.raises(InputError) as caught:
+    with refusal("", participant="S1", file=file) as caught:
         read(kind, file)
-    assert (caught.value.where["participant"], caught.value.file) == ("S1", str(file))
     return str(caught.value)
 
 

@@ -13,6 +13,7 @@ from typing import Literal
 import pytest
 from eeg_folders import recording
 from pydantic import TypeAdapter, ValidationError
+from refusal import refusal
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.participants import Participant, alike, as_written, key_of
@@ -72,9 +73,8 @@ def test_the_number_of_a_participant_is_whole(folder: Path) -> None:
     for name in ["sub1.edf", "sub21.edf", "S12_a.edf"]:
         (folder / name).touch()
     assert names(folder, "*{participant}.edf", participant="1") == ["sub1.edf"]  # nor does it begin before
-    with pytest.raises(InputError, match="no file matches") as caught:
+    with refusal("no file matches", "S10_a.edf"):
         names(folder, "{participant}?_a.edf")
-    assert "S10_a.edf" in str(caught.value)
 
 
 @pytest.mark.parametrize("pattern", ["{participant}_c.edf", "{participant}_c*.edf", "sub"])
@@ -86,16 +86,13 @@ def test_a_missing_file_is_named(folder: Path, pattern: str) -> None:
     assert error.field == "input.files"
     assert error.file == str(folder / pattern.replace("{participant}", "S1"))
     assert error.hint
-    with pytest.raises(InputError) as caught:
+    with refusal("", field="input.power.study"):
         find_files(folder, [pattern], participant="S1", field="input.power.study")
-    assert caught.value.field == "input.power.study"
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="folder") as caught:
+    with refusal("folder", file=tmp_path / "none", participant="S1"):
         find_files(tmp_path / "none", ["*"], participant="S1")
-    assert caught.value.file == str(tmp_path / "none")
-    assert caught.value.where["participant"] == "S1"
 
 
 def test_light_modules_load_no_numerical_library() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pytest
+from cases import first_cases
 from in_process import InProcess
 from mne.decoding import GeneralizingEstimator, cross_val_multiscore
 from refusal import refusal
@@ -81,10 +81,14 @@ def by_mne(found: Decoded, who: str, scoring: str, test: str) -> np.ndarray:
     return mean
 
 
-@pytest.mark.parametrize(
-    ("score", "classes"), [("auc", TWO), ("balanced-accuracy", TWO), ("accuracy", THREE)]
+@first_cases(
+    3,
+    ("test", "score", "classes"),
+    [
+        *(("study", "auc", TWO), ("test", "accuracy", THREE), ("study", "balanced-accuracy", TWO)),
+        *(("test", "auc", TWO), ("study", "accuracy", THREE), ("test", "balanced-accuracy", TWO)),
+    ],
 )
-@pytest.mark.parametrize("test", ["study", "test"])
 def test_planes_are_those_of_mne_and_not_their_mirror_images(
     tmp_path: Path, score: str, classes: str, test: str
 ) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import first_cases
 from mne.decoding import GeneralizingEstimator
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import RidgeClassifier
@@ -139,7 +140,7 @@ def with_an_effect(seed: int, bins: int, n_classes: int) -> tuple[np.ndarray, np
     return 3 + 2 * data, labels
 
 
-@pytest.mark.parametrize("path", ESTIMATORS)
+@first_cases(1, "path", ESTIMATORS)
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("within", [True, False])
 def test_equal_to_mne(path: str, n_classes: int, within: bool) -> None:

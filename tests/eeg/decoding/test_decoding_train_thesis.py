@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,8 +24,11 @@ from shortloop.eeg.decoding.models import BinModels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import train_bin
+from shortloop.eeg.formats.read import read_features
+from shortloop.eeg.study.load import read_study
 
-REFERENCE = Path(__file__).resolve().parents[3].parent / "shared" / "reference"
+ROOT = Path(__file__).resolve().parents[3]
+REFERENCE = ROOT.parent / "shared" / "reference"
 SUBJECTS = ("Subj01", "Subj02")
 MAY_DIFFER = 0.002  # predictions that turn on the solver's tolerance
 
@@ -47,14 +51,18 @@ def read(tmp_path_factory: pytest.TempPathFactory, reference: dict[str, np.ndarr
     )
     subprocess.run([sys.executable, REFERENCE / script, folder, *options], check=True, capture_output=True)
 
+    study = read_study(ROOT / "studies" / "thesis.toml")
+
     def one(subject: str, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """As a study reads them, which are what SciPy reads."""
         variable = f"{subject}_{name}"
-        mat = loadmat(
-            folder / subject / "6-ClassificationData" / f"{variable}.mat",
-            struct_as_record=False,
-            squeeze_me=True,
-        )[variable]
-        return np.stack(list(mat.feature)), mat.category.astype(int) - 1
+        file = folder / subject / "6-ClassificationData" / f"{variable}.mat"
+        how: dict[str, Any] = {"participant": subject, "phase": "study", "kind": "power"}
+        found = read_features(study.input, file, classes=study.classes, **how)
+        mat = loadmat(file, struct_as_record=False, squeeze_me=True)[variable]
+        np.testing.assert_array_equal(found.data, np.stack(list(mat.feature)))
+        np.testing.assert_array_equal(found.labels, mat.category.astype(int) - 1)
+        return found.data, found.labels
 
     return one
 

@@ -195,18 +195,16 @@ def test_versions_of_a_recording_are_not_joined(
     assert [path.name.removeprefix("sub-01_task-look_") for path in found] == kept
 
 
-def test_versions_that_are_listed_are_joined(tmp_path: Path) -> None:
+def test_runs_are_joined_in_the_order_of_their_numbers_and_versions_that_are_listed(tmp_path: Path) -> None:
+    names = [f"run-{run}_eeg.vhdr" for run in (*range(1, 12), 100)]
+    found = settings().find(empty(tmp_path, *names), "01", "look")
+    assert [path.name.removeprefix("sub-01_task-look_") for path in found] == names
+    tmp_path = tmp_path / "other"
     empty(tmp_path, "acq-pre_run-1_eeg.edf", "acq-post_run-2_eeg.edf", "acq-post_run-10_eeg.edf")
     found = settings(entities={"look": {"acq": ["pre", "post"]}}).find(tmp_path, "01", "look")
     assert [path.name.rpartition("run-")[2] for path in found] == ["2_eeg.edf", "10_eeg.edf", "1_eeg.edf"]
     with refusal("no recording of the look phase", "acq-pre_run-1_eeg"):
         settings(entities={"look": {"acq": ["per"]}}).find(tmp_path, "01", "look")
-
-
-def test_runs_of_sessions_are_joined_in_the_order_of_their_numbers(tmp_path: Path) -> None:
-    names = [f"run-{run}_eeg.vhdr" for run in (*range(1, 12), 100)]
-    found = settings().find(empty(tmp_path, *names), "01", "look")
-    assert [path.name.removeprefix("sub-01_task-look_") for path in found] == names
 
 
 def test_what_is_said_of_a_recording_belongs_to_it(folder: Path) -> None:
@@ -256,27 +254,17 @@ def rewritten(root: Path, tmp_path: Path, change: Any) -> Path:
 
 
 @pytest.mark.filterwarnings("ignore:S1, ", "ignore:02, ")
-def test_channels_that_the_table_writes_in_another_way(folder: Path, tmp_path: Path) -> None:
+def test_channels_that_the_table_writes_in_another_way_or_order(folder: Path, tmp_path: Path) -> None:
     """MNE-BIDS copies EDF as it is: PhysioNet's Fc5. is FC5 in the table of who mended it after reading."""
-    expected = read("bids", settings().find(folder, "02", "study"), participant="02")
-    file = rewritten(folder, tmp_path, lambda rows: [f"EEG {row[:2].upper()}{row[2:]}" for row in rows])
+    usual = read("bids", settings().find(folder, "02", "study"), participant="02")
+    file = rewritten(folder, tmp_path / "a", lambda rows: [f"EEG {row[:2].upper()}{row[2:]}" for row in rows])
     found = read("bids", [file], participant="02")
-    np.testing.assert_array_equal(found.data, expected.data)
-    assert found.channels == tuple(f"EEG {name[:2].upper()}{name[2:]}" for name in expected.channels)
-
-
-@pytest.mark.filterwarnings("ignore:S1, ", "ignore:02, ")
-def test_channels_that_the_table_has_in_another_order(folder: Path, tmp_path: Path) -> None:
-    expected = read("bids", settings().find(folder, "02", "study"), participant="02")
-    found = read("bids", [rewritten(folder, tmp_path, lambda rows: rows[::-1])], participant="02")
-    assert found.channels == expected.channels[::-1]
-    np.testing.assert_array_equal(found.data, expected.data[:, ::-1])
-
-
-@pytest.mark.filterwarnings("ignore:S1, ", "ignore:02, ")
-def test_a_table_of_other_channels_is_refused(folder: Path, tmp_path: Path) -> None:
-    file = rewritten(folder, tmp_path, lambda rows: ["X9" + rows[0][rows[0].index("\t") :], *rows[1:]])
-    with pytest.raises(InputError, match="has other channels than the recording") as refused:
-        read("bids", [file], participant="02")
-    assert f"{NAMES[0]} in the recording is X9 there" in str(refused.value.found)
-    assert "participant:  02" in str(refused.value)
+    np.testing.assert_array_equal(found.data, usual.data)
+    assert found.channels == tuple(f"EEG {name[:2].upper()}{name[2:]}" for name in usual.channels)
+    turned = read("bids", [rewritten(folder, tmp_path / "b", lambda rows: rows[::-1])], participant="02")
+    assert turned.channels == usual.channels[::-1]
+    np.testing.assert_array_equal(turned.data, usual.data[:, ::-1])
+    other = rewritten(folder, tmp_path / "c", lambda rows: ["X9" + rows[0][rows[0].index("\t") :], *rows[1:]])
+    said = f"{NAMES[0]} in the recording is X9 there"
+    with refusal("has other channels than the recording", said, participant="02"):
+        read("bids", [other], participant="02")

@@ -1,4 +1,4 @@
-"""What is wrong with one recording is found and placed; what is odd about it is told of."""
+"""What is wrong with one recording is found and placed; what is odd or in another unit is told of."""
 
 from __future__ import annotations
 
@@ -9,15 +9,19 @@ from typing import Any
 
 import mne
 import numpy as np
+import pandas as pd
 import pytest
 from eeg_recordings import exported, make_raw, read
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusal import refusal
 
 from shortloop.base.errors import InputError
+from shortloop.eeg.checks.plausible import check_rate, in_seconds
 from shortloop.eeg.checks.recording import check_epochs, check_features, typical_amplitude, warn_of_quality
 from shortloop.eeg.data import Epochs, Features
 from shortloop.eeg.formats.files.process import located
+from shortloop.eeg.study.load import read_study
 
 
 def epochs(**other: Any) -> Epochs:
@@ -146,6 +150,8 @@ def warned(kind: str, file: Path, **given: Any) -> list[str]:
 
 
 def test_a_good_recording_says_nothing(good: np.ndarray) -> None:
+    assert typical_amplitude(good) == pytest.approx(1e-5, rel=0.1)
+    assert typical_amplitude(good + 1) == pytest.approx(typical_amplitude(good))
     assert said(good) == []
     assert said(good + 0.3) == []  # an offset, as of amplifiers for direct current
     assert said((good * 1e6).astype(np.float32), "µV") == []
@@ -177,16 +183,13 @@ def test_flat_channels_and_trials_and_copies_are_told_of(
         assert "input.preprocessing.bads.S1" in text
 
 
-def test_what_filters_leave_of_a_constant_is_flat() -> None:
+def test_what_filters_leave_of_a_constant_is_flat_and_nothing_at_all_is_refused() -> None:
     raw = make_raw()
     raw._data[1] = 0.1875
     raw.filter(1.0, 30.0, verbose="ERROR")
     assert np.ptp(raw._data[1]) > 0  # rounding
     (text,) = said(np.stack([raw._data[:, start : start + 200] for start in range(0, 2000, 200)]))
     assert text.startswith("channel E2 is flat in all 10 trials")
-
-
-def test_nothing_at_all_is_refused() -> None:
     with pytest.raises(InputError, match="nothing was recorded in the study phase"):
         said(np.zeros((4, 2, 10)))
 
@@ -199,11 +202,6 @@ def test_samples_in_another_unit_than_v(good: np.ndarray, scale: float, text: st
     assert text in found
     assert "input.unit" in found
     assert said(good * scale, "a.u.") == []
-
-
-def test_the_size_of_a_signal_is_without_its_offset(good: np.ndarray) -> None:
-    assert typical_amplitude(good) == pytest.approx(1e-5, rel=0.1)
-    assert typical_amplitude(good + 1) == pytest.approx(typical_amplitude(good))
 
 
 def test_files_with_such_channels(tmp_path: Path) -> None:
@@ -247,3 +245,136 @@ def test_channels_of_codes_and_counters_are_told_of(tmp_path: Path) -> None:
     assert warned("fif", file, drop=("Marker copy", "Packet")) == []
     coarse = exported(make_raw(), tmp_path / "S1_raw.vhdr")  # by tenths of a microvolt
     assert warned("brainvision", coarse) == []
+
+
+EVENTS = {"face": ("0",), "house": ("1",)}
+
+
+def npz(folder: Path, times: np.ndarray) -> Path:
+    y = np.arange(8) % 2
+    x = np.random.default_rng(0).standard_normal((8, 2, len(times))) * 1e-5
+    np.savez(folder / "S1.npz", X=x, y=y, t=times, ch=["Fz", "Cz"])
+    return folder / "S1.npz"
+
+
+def csv(folder: Path, scale: float) -> Path:
+    raw = make_raw()
+    table = pd.DataFrame(raw.get_data(picks="eeg").T * 1e6, columns=raw.ch_names[:6])
+    table.insert(0, "timestamps", 1.7e9 + raw.times * scale)
+    table["marker"] = ""
+    for onset, name in zip(raw.annotations.onset, raw.annotations.description):
+        table.loc[round(onset * raw.info["sfreq"]), "marker"] = name
+    table.to_csv(folder / "S1.csv", index=False)
+    return folder / "S1.csv"
+
+
+@pytest.mark.parametrize("rate", [128, 250, 512, 1000, 2048])
+def test_epochs_with_times_in_ms(tmp_path: Path, rate: int) -> None:
+    times = np.arange(-0.2, 0.8, 1 / rate)
+    file = npz(tmp_path, 1000 * times)
+    with pytest.raises(InputError, match="times are in another unit than seconds") as caught:
+        read("npz", [file], events=EVENTS)
+    error = caught.value
+    assert (error.where["participant"], error.file) == ("S1", str(file))
+    assert f"{rate} Hz with times in ms" in str(error.found)
+    assert "input.time_unit = 'ms'" in str(error.hint)
+    # The study can say it, in place of a new export.
+    epochs = read("npz", [file], events=EVENTS, time_unit="ms")
+    assert epochs.sfreq == pytest.approx(rate)
+    np.testing.assert_allclose(epochs.times, times, atol=1e-9)
+
+
+def test_what_the_study_says_of_times_is_believed(tmp_path: Path) -> None:
+    file = npz(tmp_path, np.arange(-50, 200) / 250)
+    assert read("npz", [file], events=EVENTS).sfreq == 250
+    assert read("npz", [file], events=EVENTS, time_unit="ms").sfreq == 250e3  # as the study insists
+    slow = npz(tmp_path, np.arange(-10, 60) / 0.5)  # a volume of haemodynamics every two seconds
+    with pytest.raises(InputError):
+        read("npz", [slow], events=EVENTS)
+    assert read("npz", [slow], events=EVENTS, time_unit="s").sfreq == 0.5
+    assert read("npz", [npz(tmp_path, np.arange(-20, 120) / 3.9)], events=EVENTS).sfreq == pytest.approx(3.9)
+    with pytest.raises(InputError, match="are no times"):
+        read("npz", [npz(tmp_path, np.arange(300))], events=EVENTS)
+
+
+@pytest.mark.parametrize(("scale", "unit"), [(1e3, "ms"), (1e6, "us")])
+def test_text_with_times_in_ms(tmp_path: Path, scale: float, unit: str) -> None:
+    file = csv(tmp_path, scale)
+    with refusal("times are in another unit than seconds", "128 Hz with times in "):
+        read("csv", [file])
+    right = read("csv", [csv(tmp_path, 1.0)])
+    np.testing.assert_allclose(read("csv", [csv(tmp_path, scale)], time_unit=unit).data, right.data)
+
+
+def test_a_rate_in_khz_is_refused_and_long_windows_are_taken(tmp_path: Path) -> None:
+    """A header says 0.25 where it means 250 Hz."""
+    raw = make_raw()
+    slow = mne.io.RawArray(raw.get_data(), mne.create_info(raw.ch_names, 0.128, "eeg"), verbose="ERROR")
+    slow.set_annotations(mne.Annotations(raw.annotations.onset * 1000, 0.0, raw.annotations.description))
+    slow.save(tmp_path / "S1_raw.fif", fmt="double", verbose="ERROR")
+    with refusal("cannot be meant in Hz", "0.128 Hz over", participant="S1"):
+        read("fif", [tmp_path / "S1_raw.fif"])
+    file = tmp_path / "study.toml"
+    long = {"input": "tmin = -30.0\ntmax = 60.0", "amplitude": "baseline = [-30.0, 0.0]", "power": ""}
+    file.write_text(STUDY.format(**long), encoding="utf-8")
+    settings: Any = read_study(file).input
+    assert (settings.tmin, settings.tmax) == (-30, 60)
+    assert in_seconds(None) is None
+
+
+@pytest.mark.parametrize(
+    ("sfreq", "seconds", "fine"),
+    [
+        (0.25, 1.0, False),
+        (1.0, 1024.0, False),
+        (2.048, 1000.0, False),
+        (5.0, 700.0, False),
+        (2.0, 30.0, True),
+        (3.9, 60.0, True),
+        (10.0, 600.0, True),
+        (50e3, 2.0, True),
+        (250e3, 2.0, False),
+    ],
+)
+def test_where_the_limits_are(sfreq: float, seconds: float, fine: bool) -> None:
+    """Recordings, such as near-infrared light, may be longer than epochs."""
+    check_rate(3.9, 1800.0, continuous=True)
+    check_rate(sfreq, seconds, believed=True)
+    if fine:
+        check_rate(sfreq, seconds)
+        return
+    with pytest.raises(InputError, match="cannot be meant in Hz"):
+        check_rate(sfreq, seconds)
+
+
+STUDY = """\
+name = "windows"
+participants = ["S1"]
+classes = ["face", "house"]
+[input]
+format = "fif"
+files.study = ["S1.fif"]
+{input}
+[features.amplitude]
+{amplitude}
+[features.power]
+{power}
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "value"),
+    [
+        ({"input": "tmin = -200\ntmax = 0.8"}, "input.tmin", "-0.2"),
+        ({"input": "tmax = 800.0"}, "input.tmax", "0.8"),
+        ({"input": "preprocessing.baseline = [-200.0, 0.0]"}, "input.preprocessing.baseline", "-0.2"),
+        ({"amplitude": "baseline = [-100.0, 0.0]"}, "features.amplitude.baseline", "-0.1"),
+        ({"amplitude": "start = 100.0"}, "features.amplitude.start", "0.1"),
+        ({"power": "start = -1500.0"}, "features.power.start", "-1.5"),
+    ],
+)
+def test_windows_of_a_study_in_ms(tmp_path: Path, given: dict[str, str], field: str, value: str) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text(STUDY.format(**{"input": "", "amplitude": "", "power": "", **given}), encoding="utf-8")
+    with refusal("further from the event than epochs reach", field, f"ms, write {value}"):
+        read_study(file)

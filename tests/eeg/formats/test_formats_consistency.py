@@ -155,11 +155,6 @@ def sized(*amplitudes: float) -> list[RecordingSummary]:
     return made
 
 
-@pytest.mark.parametrize("sizes", [(1e-5, 2e-5, 9e-5, 3e-6), (1e-5,), (), (0.0, 1e-5, 4e-4, 6e-6)])
-def test_signals_of_usual_size(sizes: tuple[float, ...]) -> None:
-    assert check_scales(sized(*sizes)) == {}
-
-
 @pytest.mark.parametrize("apart", [1e6, 1e-6, 2e5])
 def test_volts_beside_microvolts(apart: float) -> None:
     with pytest.raises(InputError, match="probably in V, and others in µV") as caught:
@@ -172,6 +167,8 @@ def test_volts_beside_microvolts(apart: float) -> None:
 
 @pytest.mark.parametrize(("apart", "word"), [(1e3, "1e+03 times larger"), (1e-3, "1e+03 times smaller")])
 def test_millivolts_beside_microvolts_are_told_of(apart: float, word: str) -> None:
+    for usual in ((1e-5, 2e-5, 9e-5, 3e-6), (1e-5,), (), (0.0, 1e-5, 4e-4, 6e-6)):
+        assert check_scales(sized(*usual)) == {}
     odd = check_scales(sized(1e-5, 2e-5, 1e-5, 1e-5 * apart))
     assert list(odd) == [3]
     assert word in odd[3]
@@ -264,13 +261,16 @@ def test_two_files_of_the_same_moments_are_told_of(tmp_path: Path) -> None:
     assert sum("begin when" in text for text in warned("edf", [first, run, parallel])[1]) == 1
 
 
-def test_trials_without_signal_are_no_copies_of_each_other(tmp_path: Path) -> None:
+def test_trials_without_signal_and_epochs_that_share_samples_are_no_copies(tmp_path: Path) -> None:
     data, y = trials()
     data[[2, 5]] = 0  # of both classes
     epochs, (text,) = warned("npz", [npz(tmp_path / "S1.npz", data, y)], events=EVENTS)
     assert len(epochs.labels) == 10
     assert "2 of 10 trials are flat in all channels" in text
     assert trial_digests(data)[0][2] is None
+    epochs, texts = warned("fif", [exported(make_raw(), tmp_path / "S1_raw.fif")], tmin=-1.0, tmax=1.0)
+    assert len(epochs.labels) >= 12
+    assert not [text for text in texts if "twice" in text]
 
 
 def test_what_was_left_out_is_in_the_account(tmp_path: Path) -> None:
@@ -327,9 +327,3 @@ def test_hashes_are_equal_if_and_only_if_trials_are(shape: tuple[int, ...]) -> N
     for i, j in itertools.combinations(range(len(trials)), 2):
         same = digests[i] is not None and digests[i] == digests[j]
         assert same == ((trials[i] == trials[j]).all() and len({*trials[i].flat}) > 1)
-
-
-def test_epochs_that_share_samples_are_no_copies(tmp_path: Path) -> None:
-    epochs, texts = warned("fif", [exported(make_raw(), tmp_path / "S1_raw.fif")], tmin=-1.0, tmax=1.0)
-    assert len(epochs.labels) >= 12
-    assert not [text for text in texts if "twice" in text]

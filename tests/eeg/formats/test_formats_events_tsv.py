@@ -316,6 +316,8 @@ def test_numbers_are_classes_too_and_what_cannot_be_answered_is_said(tmp_path: P
     chosen = table[table["code"] < 3].replace({"code": {1.0: "a", 2.0: "b"}})
     check(found, chosen, data, "code", ("a", "b"))
     asked = partial(refused, partial(read, kind), [file], event_column="condition")
+    if source in (in_metadata, in_eeglab):  # as the others
+        return
     for wrong in ("corect == 1", "correct ==", "1 +", "rt", "@os.getcwd() == 1", "correct"):
         asked("query of events cannot be answered|no event passes", wrong, event_query=wrong)
     asked("no event passes", "correct == '1': true for none of 14 rows", event_query="correct == '1'")

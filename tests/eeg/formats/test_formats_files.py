@@ -88,11 +88,8 @@ def test_a_missing_file_is_named(folder: Path, pattern: str) -> None:
     assert error.hint
     with refusal("", field="input.power.study"):
         find_files(folder, [pattern], participant="S1", field="input.power.study")
-
-
-def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    with refusal("folder", file=tmp_path / "none", participant="S1"):
-        find_files(tmp_path / "none", ["*"], participant="S1")
+    with refusal("folder", participant="S1", file=folder / "none"):
+        find_files(folder / "none", [pattern], participant="S1")
 
 
 def test_light_modules_load_no_numerical_library() -> None:
@@ -122,6 +119,7 @@ def touched(folder: Path, name: str, form: Form) -> Path:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_name_is_one_name(name: str, form: Form) -> None:
     assert CHECK.validate_python(unicodedata.normalize(form, name)) == unicodedata.normalize("NFC", name)
+    assert tomllib.loads(f"bads.{key_of(name)} = 1") == {"bads": {name: 1}}
 
 
 @pytest.mark.parametrize(
@@ -154,18 +152,10 @@ def test_files_are_found_as_they_are_written(
         find_files(tmp_path, [as_asked], participant=f"{who}y")
 
 
-def test_a_folder_and_a_file_of_two_systems(tmp_path: Path) -> None:
+def test_names_that_differ_by_case_and_by_system(tmp_path: Path) -> None:
     path = touched(tmp_path / "Gedächtnis", "Jo\u0308rg.edf", "NFD")
     assert as_written(tmp_path, "Gedächtnis/Jörg.edf") == path
     assert as_written(tmp_path, "Gedächtnis/Jürg.edf").name == "Jürg.edf"
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_name_as_a_key(name: str) -> None:
-    assert tomllib.loads(f"bads.{key_of(name)} = 1") == {"bads": {name: 1}}
-
-
-def test_names_that_differ_by_case() -> None:
     assert alike(["P1", "p1", "P2", "Jörg", "JO\u0308RG", "P1"]) == [("P1", "p1"), ("Jörg", "JO\u0308RG")]
     assert alike(["P1", "P2", "p10"]) == []
 

@@ -1,9 +1,10 @@
-"""Files of one phase are joined by names of channels and moments; nothing goes across a gap of one."""
+"""Files of one phase are joined and phases of one file told apart; nothing goes across a gap."""
 
 from __future__ import annotations
 
 import itertools
 import re
+import shutil
 import warnings
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,17 @@ import numpy as np
 import pytest
 from eeg_recordings import CLASSES, NAMES, direct, exported, make_raw, read
 from eeglab_files import write_eeglab
+from in_process import InProcess
 from refusal import refusal
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.consistency import check_alike
 from shortloop.eeg.checks.summary import summarize
+from shortloop.eeg.data import Epochs
+from shortloop.eeg.formats.base import InputSettings
+from shortloop.eeg.formats.read import read_epochs
+from shortloop.eeg.pipeline import StudyRun, import_epochs
+from shortloop.eeg.study.load import read_study
 
 pytestmark = pytest.mark.filterwarnings("ignore:S1, ")
 EEG = NAMES[:6]
@@ -68,20 +75,15 @@ def bad_in_one(folder: Path) -> list[Path]:
     return two(folder, second)
 
 
-def test_bad_channels_of_one_run_are_bad_in_all_if_one_says_so(tmp_path: Path) -> None:
+def test_bad_channels_of_one_run_are_bad_in_all_or_interpolated(tmp_path: Path) -> None:
     files = bad_in_one(tmp_path)
-    with refusal("differ in channels", "input.preprocessing.bads.S1 = ['Pz']"):
+    remedies = ("input.preprocessing.bads.S1 = ['Pz']", "input.preprocessing.interpolate = true")
+    with refusal("differ in channels", *remedies):
         read("fif", files)
     epochs = read("fif", files, preprocessing={"bads": {"S1": ["Pz"]}})
     left = ("Fz", "Cz", "Oz", "C3", "C4")
     assert epochs.channels == left
     np.testing.assert_array_equal(epochs.data, np.concatenate([by_mne(file, left) for file in files]))
-
-
-def test_bad_channels_of_one_run_can_be_interpolated(tmp_path: Path) -> None:
-    files = bad_in_one(tmp_path)
-    with refusal("", "input.preprocessing.interpolate = true"):
-        read("fif", files)
     epochs = read("fif", files, preprocessing={"interpolate": True, "montage": "standard_1020"})
     assert epochs.channels == EEG
     np.testing.assert_allclose(epochs.data[: len(epochs.data) // 2], by_mne(files[0]), atol=1e-15)
@@ -209,21 +211,18 @@ def test_boundaries_of_eeglab_may_be_numbers(tmp_path: Path, form: object) -> No
     np.testing.assert_allclose(epochs.data, expected, atol=1e-11)
 
 
-def test_a_code_of_other_formats_is_no_boundary(tmp_path: Path) -> None:
-    raw = make_raw()
-    raw.set_annotations(mne.Annotations(1.0 + 1.5 * np.arange(14), 0.0, ["-99", "1"] * 7))
-    file = exported(raw, tmp_path / "S1_raw.fif")
-    assert len(read("fif", [file], events={"face": [-99], "house": [1]}).labels) == 14
-
-
 @pytest.mark.filterwarnings("ignore:S1, ")
-def test_gaps_are_there_that_only_a_table_says(tmp_path: Path) -> None:
+def test_gaps_are_there_that_only_a_table_says_and_codes_of_other_formats_are_none(tmp_path: Path) -> None:
     raw = make_raw()
     file = exported(raw.copy().set_annotations(None), tmp_path / "S1_raw.fif")
     rows = [f"{1.0 + 1.5 * number:.6f}\t0\t{CLASSES[number % 2]}\n" for number in range(14)]
     table = tmp_path / "S1_raw_events.tsv"
     table.write_text("onset\tduration\ttrial_type\n" + "".join(rows) + f"{GAP + 0.2}\t0\tboundary\n")
     assert len(read("fif", [file]).labels) == 13
+    raw = make_raw()
+    raw.set_annotations(mne.Annotations(1.0 + 1.5 * np.arange(14), 0.0, ["-99", "1"] * 7))
+    file = exported(raw, tmp_path / "S1_raw.fif")
+    assert len(read("fif", [file], events={"face": [-99], "house": [1]}).labels) == 14
 
 
 @pytest.mark.filterwarnings("ignore:S1, ")
@@ -304,8 +303,13 @@ def with_hole(folder: Path, channel: str | None, value: float = np.nan) -> tuple
 
 
 @pytest.mark.filterwarnings("ignore:S1, ")
-@pytest.mark.parametrize("step", [{"highpass": 1.0}, {"lowpass": 30.0}, {"notch": 50}])
-@pytest.mark.parametrize(("channel", "value"), [(None, np.nan), ("Pz", np.nan), ("Pz", np.inf)])
+@pytest.mark.parametrize(
+    ("step", "channel", "value"),
+    [
+        *(({"highpass": 1.0}, *hole) for hole in ((None, np.nan), ("Pz", np.nan), ("Pz", np.inf))),
+        *(({"lowpass": 30.0}, "Pz", np.nan), ({"notch": 50}, None, np.nan)),
+    ],
+)
 def test_a_filter_does_not_spread_what_is_no_number(
     tmp_path: Path, step: dict[str, float], channel: str | None, value: float
 ) -> None:
@@ -339,3 +343,192 @@ def test_trials_without_numbers_are_not_taken_for_copies(tmp_path: Path) -> None
     for each in (file, exported(whole, tmp_path / "S2_raw.fif")):
         with pytest.raises(InputError, match="values that are not finite numbers"):
             read("fif", [each], preprocessing={"reference": "average"})
+
+
+PHASES = ("study", "test")
+
+
+def recorded(folder: Path, *more: tuple[float, str]) -> Path:
+    """Faces and houses in turn, from 1 s to 22 s, and other events."""
+    raw = make_raw()
+    raw.set_annotations(raw.annotations[np.isin(raw.annotations.description, CLASSES)])
+    raw.annotations.append([at for at, _ in more], 0.0, [name for _, name in more])
+    return exported(raw, folder / "S1_raw.fif")
+
+
+def read_of_phases(file: Path, phase: str, **settings: Any) -> Epochs:
+    values = {"format": "fif", "tmin": -0.25, "tmax": 0.5, "files": dict.fromkeys(PHASES, ("x",))}
+    form = InputSettings.model_validate({**values, **settings})
+    return read_epochs(form, [file], participant="S1", phase=phase, classes=CLASSES)
+
+
+def onsets() -> np.ndarray:
+    annotations = make_raw().annotations
+    found: np.ndarray = annotations.onset[np.isin(annotations.description, CLASSES)]
+    return found
+
+
+def in_samples(epochs: Epochs) -> list[int]:
+    return np.round(epochs.trial_info["onset"] * 128).astype(int).tolist()
+
+
+def expected(start: float, stop: float) -> list[int]:
+    return [round(at * 128) for at in onsets() if start <= round(at * 128) / 128 < stop]
+
+
+ONSETS = np.round(onsets() * 128) / 128
+BLOCKS = ((0.5, "study"), (6.0, "test"), (11.0, "study"), (16.0, "test"))
+SECTIONS: dict[str, tuple[tuple[tuple[float, str], ...], dict[str, Any], tuple[list[int], list[int]]]] = {
+    "times": (
+        (),
+        {"study": {"stop": 11.0}, "test": {"start": 11.0}},
+        (expected(0, 11), expected(11, 24)),
+    ),
+    "events that begin": (
+        ((0.0, "go/study"), (11.0, "go/test")),
+        {"study": {"start": "study"}, "test": {"start": "test"}},
+        (expected(0, 11), expected(11, 24)),
+    ),
+    "events that are trials": (
+        ((ONSETS[3], "begin"), (ONSETS[9], "end")),
+        {"study": {"start": "begin", "stop": "end"}, "test": {"start": "end"}},
+        (expected(ONSETS[3], ONSETS[9]), expected(ONSETS[9], 24)),
+    ),
+    "blocks that alternate": (
+        BLOCKS,
+        {"study": {"start": "study"}, "test": {"start": "test"}},
+        (expected(0.5, 6) + expected(11, 16), expected(6, 11) + expected(16, 24)),
+    ),
+    "events that begin and end": (
+        ((2.0, "on"), (6.0, "off"), (12.0, "on"), (15.0, "off"), (16.0, "late")),
+        {"study": {"start": "on", "stop": "off"}, "test": {"start": "late", "stop": 20.0}},
+        (expected(2, 6) + expected(12, 15), expected(16, 20)),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SECTIONS)
+def test_trials_are_those_of_the_section(tmp_path: Path, case: str) -> None:
+    """The event that begins it is in it, and that of the next is not."""
+    more, sections, where = SECTIONS[case]
+    file = recorded(tmp_path, *more)
+    for phase, samples in zip(PHASES, where, strict=True):
+        epochs = read_of_phases(file, phase, sections=sections)
+        assert in_samples(epochs) == samples != []
+        (account,) = epochs.accounts
+        assert sum(account["events"][name] for name in CLASSES) == len(samples)
+        assert all(start < stop for start, stop in account["sections"])
+
+
+def test_a_recording_that_was_cropped_counts_from_its_own_start_and_epochs_have_no_sections(
+    tmp_path: Path,
+) -> None:
+    """MNE counts its samples from when the whole one began."""
+    raw = mne.io.read_raw_fif(recorded(tmp_path), preload=True, verbose="ERROR").crop(5.0, None)
+    file = exported(raw, tmp_path / "cropped_raw.fif")
+    assert mne.io.read_raw_fif(file, verbose="ERROR").first_samp == 640
+    epochs = read_of_phases(file, "study", sections={"study": {"stop": 8.0}, "test": {"start": 8.0}})
+    assert in_samples(epochs) == [each - 640 for each in expected(5.2, 13)]
+    direct(make_raw()).save(tmp_path / "S1-epo.fif", verbose="ERROR")
+    with pytest.raises(InputError, match="sections are of continuous recordings"):
+        read_of_phases(tmp_path / "S1-epo.fif", "study", sections={"study": {}, "test": {}})
+
+
+@pytest.mark.parametrize(
+    ("sections", "problem", "field"),
+    [
+        ({"study": {"start": "begin"}, "test": {}}, "does not begin", "input.sections.study.start"),
+        ({"study": {"stop": "end"}, "test": {}}, "does not end", "input.sections.study.stop"),
+        ({"study": {"start": 9, "stop": 5}, "test": {}}, "does not end", "input.sections.study.stop"),
+        ({"study": {"start": 500}, "test": {}}, "does not end", "input.sections.study.stop"),
+        ({"study": {"stop": 0.5}, "test": {}}, "has no trials of face, house", "input.events"),
+    ],
+)
+def test_sections_that_are_not_there(tmp_path: Path, sections: Any, problem: str, field: str) -> None:
+    with refusal(problem, field=field):
+        read_of_phases(recorded(tmp_path), "study", sections=sections)
+
+
+def test_events_of_each_phase(tmp_path: Path) -> None:
+    raw = make_raw()
+    names = [f"{'late' if each['onset'] > 11 else 'early'} {each['description']}" for each in raw.annotations]
+    raw.set_annotations(mne.Annotations(raw.annotations.onset, 0.0, names))
+    file = exported(raw, tmp_path / "S1_raw.fif")
+    given = {
+        "events": {"face": ["early face"], "house": ["early house"]},
+        "phase_events": {"test": {"face": ["late face"], "house": ["late house"]}},
+    }
+    assert in_samples(read_of_phases(file, "study", **given)) == expected(0, 11)
+    assert in_samples(read_of_phases(file, "test", **given)) == expected(11, 24)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"phase_events": {"tset": {"face": ["a"], "house": ["b"]}}}, "tset is none of study, test"),
+        ({"phase_events": {"test": {"face": ["a"]}}}, "nothing given for house"),
+        ({"phase_events": {"test": {"face": ["a"], "house": ["b"], "cat": ["c"]}}}, "cat is none of"),
+        ({"sections": {"study": {"stop": 5}}}, "nothing given for test"),
+    ],
+)
+def test_what_a_study_cannot_say(given: Any, said: str) -> None:
+    form = InputSettings.model_validate({"format": "fif", "files": dict.fromkeys(PHASES, ("x",)), **given})
+    with pytest.raises(ValueError, match=said):
+        form.check_phases(PHASES, CLASSES, ("amplitude",))
+
+
+STUDY = """\
+name = "one"
+participants = ["S1"]
+classes = ["face", "house"]
+phases = {{train = "study", decode = "test"}}
+features.amplitude = {{}}
+
+[input]
+format = "fif"
+files.study = ["{{participant}}_raw.fif"]
+files.test = ["{{participant}}_raw.fif"]
+tmin = -0.25
+tmax = {tmax}
+{more}
+"""
+
+
+def imported(folder: Path, more: str, tmax: float = 0.5) -> Any:
+    (folder / "study.toml").write_text(STUDY.format(more=more, tmax=tmax), encoding="utf-8")
+    (folder / "jobs").mkdir(exist_ok=True)
+    run = InProcess(folder / "jobs")
+    jobs = import_epochs(StudyRun(run, read_study(folder / "study.toml"), folder / "study.toml"))
+    return jobs["S1"].result()
+
+
+def test_a_study_of_one_file(tmp_path: Path) -> None:
+    recorded(tmp_path)
+    facts = imported(tmp_path, "sections.study.stop = 11\nsections.test.start = 11").facts
+    shutil.rmtree(tmp_path / "jobs")
+    trials = [sum(each["trials"].values()) for each in facts["recordings"]]
+    assert trials == [len(expected(0, 11)), len(expected(11, 24))]
+    assert facts["notes"] == []
+    with refusal("are those of the study phase", "input.sections"):
+        imported(tmp_path, "")
+    shutil.rmtree(tmp_path / "jobs")
+    sections = "sections.study.stop = 11\nsections.test.start = 11"
+    (note,) = (each for each in imported(tmp_path, sections, tmax=1.6).facts["notes"] if "share time" in each)
+    assert note.startswith("S1, test: 1 trials share time with trials of study in the same recording")
+
+
+def test_arrays_of_two_phases_in_one_file(tmp_path: Path) -> None:
+    labels = np.repeat([1, 2, 11, 12], 4)
+    data = np.random.default_rng(0).standard_normal((16, 2, 20))
+    np.savez(tmp_path / "S1.npz", X=data, y=labels, t=np.arange(20) / 100, ch=np.array(["Cz", "Pz"]))
+    given = {
+        "format": "npz",
+        "files": dict.fromkeys(PHASES, ("x",)),
+        "events": {"face": [1], "house": [2]},
+        "phase_events": {"test": {"face": [11], "house": [12]}},
+    }
+    for phase, part in zip(PHASES, (slice(0, 8), slice(8, 16)), strict=True):
+        form = InputSettings.model_validate(given)
+        found = read_epochs(form, [tmp_path / "S1.npz"], participant="S1", phase=phase, classes=CLASSES)
+        assert found.labels.tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
+        np.testing.assert_allclose(found.data, data[part])

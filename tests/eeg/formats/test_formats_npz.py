@@ -92,7 +92,7 @@ def test_sessions_are_joined_and_must_agree(tmp_path: Path) -> None:
     expect([files[0], later], "differ in times", "as in 2.npz")
 
 
-def test_trials_that_are_in_two_files_are_used_once(tmp_path: Path) -> None:
+def test_trials_that_are_in_two_files_are_used_once_and_not_under_two_classes(tmp_path: Path) -> None:
     first, second = arrays(0), arrays(1)
     second["X"][:2] = first["X"][[3, 1]]
     files = [save(tmp_path, first), save(tmp_path, second, "b.npz")]
@@ -101,9 +101,6 @@ def test_trials_that_are_in_two_files_are_used_once(tmp_path: Path) -> None:
     np.testing.assert_array_equal(epochs.data, np.concatenate([first["X"][:4], second["X"][2:4]]))
     assert epochs.labels.tolist() == [0, 1, 1, 0, 1, 0]
     assert epochs.trial_info["file"].tolist() == [0] * 4 + [1] * 2
-
-
-def test_a_trial_under_two_classes_is_an_error(tmp_path: Path) -> None:
     turned = arrays(0, y=np.array([1, 0, 0, 1, 2]))
     files = [save(tmp_path, arrays(0)), save(tmp_path, turned, "b.npz")]
     said = "4 trials that are there twice, the first is trial 1, as trial 1 of a.npz"

@@ -126,7 +126,9 @@ def test_what_mne_needs_of_persyst_is_said(tmp_path: Path, without: str) -> None
         read("mne", [file])
 
 
-def test_a_file_of_ant_that_is_none_is_said(tmp_path: Path) -> None:
+def test_a_file_of_ant_that_is_none_and_a_library_that_is_missing_are_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """ANT's are in RIFF, as sounds are, with the ending that Neuroscan's have."""
     file = tmp_path / "S1.cnt"
     file.write_bytes(b"RIFF" + struct.pack("<I", 4) + b"CNT " + bytes(64))
@@ -135,9 +137,6 @@ def test_a_file_of_ant_that_is_none_is_said(tmp_path: Path) -> None:
     assert kind.name == "ANT CNT"
     with refusal("cannot be read", file=file):
         read("mne", [file])
-
-
-def test_a_library_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "S1.mff"
     write_mff(recording("S1", trials=4), file)
     monkeypatch.setitem(sys.modules, "mffpy", None)

@@ -298,11 +298,15 @@ def test_what_cannot_be_done_is_said(tmp_path: Path) -> None:
     assert "7 of 7 face (5 × beyond the recording; 2 × annotated as BAD_blink)" in str(beyond.found)
 
 
-def test_two_events_at_one_sample_are_refused(tmp_path: Path) -> None:
+def test_averages_and_two_events_at_one_sample_are_refused(tmp_path: Path) -> None:
     raw = make_raw()
     raw.annotations.append(raw.annotations.onset[1], 0, "house")
     file = saved(tmp_path, ".fif", "mne", raw)
     with refusal("events of different classes are at one sample", "face and house"):
+        read("fif", [file])
+    file = tmp_path / "S1-ave.fif"
+    direct(make_raw())["face"].average().save(file, verbose="ERROR")
+    with refusal("averages cannot be decoded", "epochs"):
         read("fif", [file])
 
 
@@ -337,13 +341,6 @@ def test_steps_of_epochs_are_those_of_mne(tmp_path: Path, step: str) -> None:
     (account,) = epochs.accounts
     assert account["trials"] == 13 == len(epochs.labels) + sum(each["trials"] for each in account["dropped"])
     assert (len(epochs.labels) < 13) == (step == "reject")
-
-
-def test_averages_are_named(tmp_path: Path) -> None:
-    file = tmp_path / "S1-ave.fif"
-    direct(make_raw())["face"].average().save(file, verbose="ERROR")
-    with refusal("averages cannot be decoded", "epochs"):
-        read("fif", [file])
 
 
 @pytest.mark.parametrize(

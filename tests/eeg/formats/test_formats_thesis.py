@@ -151,7 +151,9 @@ def test_what_is_mapped_needs_no_memory(tmp_path: Path, y: np.ndarray, bins: lis
     assert np.load(copy)[0, 0, 0] == 5
 
 
-def test_units_kinds_and_names(tmp_path: Path, y: np.ndarray, bins: list[np.ndarray]) -> None:
+def test_units_kinds_and_names_and_epochs_and_features_have_their_own_door(
+    tmp_path: Path, y: np.ndarray, bins: list[np.ndarray]
+) -> None:
     file = save(tmp_path, struct(y, bins, trialinfo=np.c_[y + 1, y]))
     power, amplitude = read(file), read(file, kind="amplitude")
     matrix = read(
@@ -160,6 +162,13 @@ def test_units_kinds_and_names(tmp_path: Path, y: np.ndarray, bins: list[np.ndar
     np.testing.assert_array_equal(matrix.labels, y)
     assert (power.kind, power.unit, power.time_unit) == ("power", "V²", "bin")
     assert (amplitude.kind, amplitude.unit) == ("amplitude", "V")
+    with pytest.raises(InputError, match="features, not epochs"):
+        read_epochs(INPUT, [tmp_path / "x.mat"], participant="S1", phase="study", classes=("a", "b"))
+    edf = EdfInput(format="edf", files={"study": ("x.edf",)})
+    with pytest.raises(InputError, match="epochs, not features"):
+        read_features(edf, tmp_path / "x", kind="power", participant="S1", phase="study", classes=("a",))
+    with pytest.raises(InputError, match="no files of the study phase"):
+        read_epochs(edf, [], participant="S1", phase="study", classes=("a", "b"))
 
 
 def expect(file: Path, problem: str, *parts: str) -> None:
@@ -193,16 +202,6 @@ def test_what_is_wrong_with_a_struct_is_named(
     savemat(tmp_path / "a.mat", {"a": np.eye(3)}, do_compression=compressed)
     expect(tmp_path / "a.mat", "no struct of its own name")
     expect(tmp_path / "none.mat", "cannot be read", "none.mat")
-
-
-def test_epochs_and_features_have_their_own_door(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="features, not epochs"):
-        read_epochs(INPUT, [tmp_path / "x.mat"], participant="S1", phase="study", classes=("a", "b"))
-    edf = EdfInput(format="edf", files={"study": ("x.edf",)})
-    with pytest.raises(InputError, match="epochs, not features"):
-        read_features(edf, tmp_path / "x", kind="power", participant="S1", phase="study", classes=("a",))
-    with pytest.raises(InputError, match="no files of the study phase"):
-        read_epochs(edf, [], participant="S1", phase="study", classes=("a", "b"))
 
 
 def test_a_file_cut_short_anywhere_is_named(tmp_path: Path) -> None:

@@ -82,13 +82,7 @@ def test_a_channel_that_is_no_voltage_is_left_out_by_its_name(tmp_path: Path, un
     np.testing.assert_allclose(epochs.data, expected - expected.mean(axis=1, keepdims=True), atol=1e-12)
 
 
-def test_recordings_without_any_unit_are_read_as_before(tmp_path: Path) -> None:
-    with pytest.warns(UserWarning, match="samples that are given in V vary by"):
-        epochs = epochs_of(tmp_path, [b""] * 5)
-    np.testing.assert_allclose(epochs.data, by_hand([1.0] * 5))
-
-
-def test_a_channel_of_impossible_size_is_refused_before_a_reference_spreads_it(tmp_path: Path) -> None:
+def test_channels_of_impossible_size_are_refused_and_of_large_size_told_of(tmp_path: Path) -> None:
     """Here the header says V of a channel in microvolts; the hint works."""
     with pytest.raises(InputError, match=r"channels differ 1.*e\+06-fold in size") as caught:
         epochs_of(tmp_path, [*MICRO, b"V"], preprocessing={"reference": "average"})
@@ -96,15 +90,15 @@ def test_a_channel_of_impossible_size_is_refused_before_a_reference_spreads_it(t
     assert "input.drop = ['C3']" in str(caught.value.hint)
     epochs = epochs_of(tmp_path, [*MICRO, b"V"], drop=("C3",))
     np.testing.assert_allclose(epochs.data, by_hand([1e-6] * 5)[:, :4], atol=1e-12)
-
-
-def test_a_channel_that_is_much_larger_is_told_of(tmp_path: Path) -> None:
     data = SAMPLES.copy()
     data[:4] //= 3000
     with pytest.warns(
         UserWarning, match=r"channel C3 is \d.* times as large as the others: a loose electrode"
     ):
         epochs_of(tmp_path, [*MICRO, b"uV"], data)
+    with pytest.warns(UserWarning, match="samples that are given in V vary by"):
+        epochs = epochs_of(tmp_path, [b""] * 5)
+    np.testing.assert_allclose(epochs.data, by_hand([1.0] * 5))
 
 
 def test_channels_that_are_nearly_zero_make_no_other_one_large() -> None:
@@ -148,16 +142,21 @@ def test_what_is_clear_is_taken(written: str, meant: str) -> None:
     assert unit_named(written) == meant
 
 
-@pytest.mark.parametrize("text", ["MV", "Mv", "M V", "Mvolt"])
-def test_mega_is_not_milli(text: str) -> None:
-    with pytest.raises(ValueError, match="mega, a million"):
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        *((text, "mega, a million") for text in ("MV", "Mv", "M V", "Mvolt")),
+        *(
+            (text, r"unknown unit .*; write one of V, mV, µV")
+            for text in ("micovolt", "", "meV", "megavolt", "uV2", "ADC", "µ")
+        ),
+    ],
+)
+def test_what_is_not_clear_is_named(text: str, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
         unit_named(text)
-
-
-@pytest.mark.parametrize("text", ["micovolt", "", "meV", "megavolt", "uV2", "ADC", "µ"])
-def test_what_is_not_clear_is_named(text: str) -> None:
-    with pytest.raises(ValueError, match=r"unknown unit .*; write one of V, mV, µV"):
-        unit_named(text)
+    with pytest.raises(ValidationError, match="unit"):
+        InputSettings.model_validate({"format": "npz", "files": {"run": ("x",)}, "unit": text})
 
 
 def test_every_voltage_is_one() -> None:
@@ -168,12 +167,6 @@ def test_every_voltage_is_one() -> None:
             assert form.how_to_read("S1")["unit"] == MICROVOLT
     assert {unit_named(text) for text in VOLTS} == set(VOLTS)
     assert [*map(voltage, ["uV", MU, "unknown", "T"])] == [MICROVOLT, MICROVOLT, "", ""]
-
-
-@pytest.mark.parametrize(("name", "unit"), [("npz", "micovolt"), ("csv", "fT"), ("fieldtrip", "MV")])
-def test_a_study_with_another_unit_is_refused(name: str, unit: str) -> None:
-    with pytest.raises(ValidationError, match=unit):
-        InputSettings.model_validate({"format": name, "files": {"run": ("x",)}, "unit": unit})
 
 
 CHANNELS = ("Fz", "Cz", "Pz", "GSR")

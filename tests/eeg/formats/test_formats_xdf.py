@@ -58,16 +58,18 @@ def test_samples_are_those_of_pyxdf(tmp_path: Path, dtype: str) -> None:
     assert epochs.sfreq == RATE
 
 
-@pytest.mark.parametrize(
-    ("unit", "scale"), [("microvolts", 1e-6), ("uV", 1e-6), ("V", 1.0), ("mV", 1e-3), ("", 1e-6)]
-)
-def test_units_of_the_stream(tmp_path: Path, unit: str, scale: float) -> None:
+@pytest.mark.parametrize(("unit", "scale"), [("microvolts", 1e-6), ("V", 1.0), ("mV", 1e-3), ("", 1e-6)])
+def test_units_and_clocks_of_the_stream(tmp_path: Path, unit: str, scale: float) -> None:
     eeg = eeg_stream(data_of() * 1e-6 / scale, stamps_of(), RATE, LABELS, unit=unit)
     file = write_xdf(tmp_path / "S1.xdf", [eeg, marker_stream(NAMES, START + AT / RATE)])
     assert_exact(read("xdf", [file]), data_of())
+    eeg = eeg_stream(data_of() * 1e-6 / scale, stamps_of() - 100, RATE, LABELS, unit=unit)
+    markers = marker_stream(NAMES, START + AT / RATE + 7)
+    file = write_xdf(tmp_path / "S2.xdf", [eeg, markers], offsets=[100.0, -7.0])
+    assert_exact(read("xdf", [file]), data_of())
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 def test_jitter_moves_no_marker(tmp_path: Path, seed: int) -> None:
     """Samples that came in bursts are even; rates within 0.1 % are one."""
     rng = np.random.default_rng(seed)
@@ -79,14 +81,6 @@ def test_jitter_moves_no_marker(tmp_path: Path, seed: int) -> None:
     epochs = read("xdf", [file])
     assert epochs.sfreq == RATE
     assert_exact(epochs, data_of())
-
-
-def test_clocks_are_synchronised(tmp_path: Path) -> None:
-    eeg = eeg_stream(data_of(), stamps_of() - 100, RATE, LABELS)
-    file = write_xdf(
-        tmp_path / "S1.xdf", [eeg, marker_stream(NAMES, START + AT / RATE + 7)], offsets=[100.0, -7.0]
-    )
-    assert_exact(read("xdf", [file]), data_of())
 
 
 def test_no_trial_is_across_an_interruption(tmp_path: Path) -> None:

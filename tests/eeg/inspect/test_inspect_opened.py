@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from command_line import assert_one_message, forked, shortloop
+from command_line import assert_one_message, forked
 from eeg_folders import recording, silent
 from eeg_recordings import exported, make_raw
 from without_root import shortloop as bound
@@ -67,7 +67,7 @@ def test_recordings_that_are_fine(project: Path) -> None:
     raw = make_raw(1)
     raw.annotations.append(raw.times[-1] - 0.1, 0, "face")
     exported(raw, project / "recordings" / "P1_study.edf")
-    done = shortloop(project, "study", "study.toml")
+    done = forked(project, "study", "study.toml")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "study.toml is fine: study wrong, 8 participants" in done.stdout
     assert "recordings of 8 participants were read, with trials: 112 × face, 96 × house" in done.stdout

@@ -28,14 +28,12 @@ from report_synthetic import (
 )
 from source_tree import ROOT
 
-from shortloop.eeg.report import page
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.page import SECTIONS, page_of, panels
-from shortloop.eeg.report.sections.decoding import OVER_TIME
 from shortloop.eeg.report.sections.section import Section
 from shortloop.eeg.study.load import DEFAULT_STUDY
 from shortloop.eeg.study.schema import Study
-from shortloop.report.page import ADDRESS, PageTable, TableRow
+from shortloop.report.page import ADDRESS
 from shortloop.report.style import encoded
 from shortloop.stages.content import content_of
 
@@ -86,7 +84,7 @@ def test_the_findings_are_told_in_words(html: str) -> None:
         assert expected in text
 
 
-@pytest.mark.parametrize("participants", [1, 3])
+@first_cases(1, "participants", [3, 1])
 def test_nothing_is_called_smoothed_that_is_not(participants: int) -> None:
     for smoothed in (True, False):
         result = details(replace(kind_result(participants=participants), smoothed=smoothed))
@@ -189,24 +187,6 @@ def test_figures_are_numbered_as_they_are_shown() -> None:
     assert [each.name for each in figures] == [
         f"{of}_{each}" for of, every in shown.items() for each in every
     ]
-
-
-def test_a_new_section_needs_its_line_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def table(result: KindResult) -> PageTable:
-        return PageTable("Ages", "How old.", "Participant", ("years",), (TableRow("s01", ("23",)),))
-
-    new = Section("ages", "Ages", finding=lambda result: "All are young.", table=table)
-    silent: dict[str, Any] = {"alt": lambda result: "A curve.", "finding": lambda result: ""}
-    drawn = replace(OVER_TIME, name="again", title="Once more", **silent)
-    never = replace(OVER_TIME, title="Never", applies=lambda result: False, table=table)
-    monkeypatch.setattr(page, "SECTIONS", (new, drawn, never))
-    written = write_report(report_content(kind_result()), tmp_path)
-    assert {file.stem for file in written[1:]} == {"amplitude_again"}
-    read = Page(written[0].read_text(encoding="utf-8"))
-    for said in ("All are young.", "How old.", "23", "Figure 1. Once more, amplitude."):
-        assert said in read.text
-    assert [image["alt"] for image in read.all("img")] == ["Once more, amplitude. A curve."]
-    assert "Never" not in read.text
 
 
 DRAWN = [

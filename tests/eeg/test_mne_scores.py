@@ -132,11 +132,8 @@ def test_without_generalization_there_is_none(tmp_path: Path) -> None:
         to_mne(found.jobs["train", "A"])
 
 
-def test_scores_are_called_as_scikit_learn_calls_them() -> None:
+def test_scores_and_axes_have_names_of_scikit_learn_and_of_the_summary() -> None:
     assert {*SCORING.values(), "roc_auc_ovr"} <= {*get_scorer_names()}
-
-
-def test_the_summary_says_which_axis_is_which() -> None:
     (scores,) = participant_scores(kind_result(participants=1, bins=12, test_bins=10))
     for name in ("curve", "generalization"):
         assert np.shape(scores[name]) == tuple(len(scores[axis]) for axis in SUMMARY_AXES[name])

@@ -98,19 +98,23 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def check_of(run: StudyRun) -> Built:
-    make_features(run)
-    return next(job for job in run.jobs if job.stage == "check")
-
-
 def test_five_to_one_is_told_of_with_the_remedies(folder: Path) -> None:
-    check = check_of(run_of(folder))
+    """Who asks for nothing keeps all options; build scripts may be older than the option to subsample."""
+    run = run_of(folder)
+    decode(run)
+    (check,) = made(run, "check").values()
     notes = check.notes()
     assert [note.partition(": ")[0] for note in notes] == ["A, study", "B, study"]
     for part in ("40 left, 8 right", "class_weight = 'balanced'", "subsample = true", "score = 'auc'"):
         assert part in notes[0]
     warnings = [each["warnings"] for each in check.result().facts["recordings"]]
     assert [len(each) for each in warnings] == [1, 0, 1, 0]
+    assert "subsample" not in {job.stage for job in run.jobs}
+    trained = [job.result() for job in run.jobs if job.stage == "train"]
+    assert all(job.options["decoding"] == DEFAULT == job.facts["decoding"] for job in trained)
+    features = made(run, "amplitude")["A"]
+    with pytest.raises(InputError, match="the build script does not subsample"):
+        train(run, {**DEFAULT, "subsample": True}, features)
 
 
 @pytest.mark.parametrize(
@@ -125,15 +129,7 @@ def test_five_to_one_is_told_of_with_the_remedies(folder: Path) -> None:
 def test_who_takes_a_remedy_or_needs_none_is_told_nothing(folder: Path, more: str, estimator: str) -> None:
     if not more:
         write(folder, 20, 11)
-    assert check_of(run_of(folder, more, f'kind = "{estimator}"')).notes() == []
-
-
-def test_a_study_that_asks_for_nothing_keeps_its_options(folder: Path) -> None:
-    run = run_of(folder)
-    decode(run)
-    assert "subsample" not in {job.stage for job in run.jobs}
-    trained = [job.result() for job in run.jobs if job.stage == "train"]
-    assert all(job.options["decoding"] == DEFAULT == job.facts["decoding"] for job in trained)
+    assert notes_of(run_of(folder, more, f'kind = "{estimator}"')) == []
 
 
 def test_subsampled_trials_are_all_that_later_stages_see(folder: Path) -> None:
@@ -172,14 +168,6 @@ def test_an_estimator_without_class_weights_is_refused(folder: Path, estimator: 
     """With the study, or with the training of a class that only then says what it can."""
     with refusal("no class weights", "decoding.subsample = true"):
         decode(run_of(folder, 'class_weight = "balanced"', estimator))
-
-
-def test_a_build_script_that_knows_nothing_of_it_is_told(folder: Path) -> None:
-    """Projects have copies of it, which may be older than the option."""
-    run = run_of(folder)
-    (made, *_) = make_features(run)["amplitude"].values()
-    with pytest.raises(InputError, match="the build script does not subsample"):
-        train(run, {**DEFAULT, "subsample": True}, made)
 
 
 def train(run: StudyRun, decoding: dict[str, Any], features: Built) -> Built:

@@ -141,16 +141,7 @@ def test_fold_without_features_has_no_model_and_is_left_out() -> None:
     assert (applied.sum(axis=2) == 1).all()
 
 
-def test_no_fold_with_features_scores_chance() -> None:
-    labels = np.tile([0, 1, 2], 12)
-    models = train(np.ones((36, 4)), labels, stratified_folds(labels, 4, 0))
-    assert (models.predicted == -1).all()
-    votes = cross_validated_votes(models.predicted[np.newaxis], 3)
-    assert votes.sum() == 0
-    np.testing.assert_allclose(recall_scores(votes, labels[np.newaxis]), 100 / 3)
-
-
-def test_constant_features_with_all_kept() -> None:
+def test_constant_features_are_kept_without_weight_or_score_chance() -> None:
     x, labels = problem(6, 3)
     folds = stratified_folds(labels, 4, 0)
     for scaling in ("separate", "training"):
@@ -158,6 +149,12 @@ def test_constant_features_with_all_kept() -> None:
         assert models.kept.all()
         assert np.isfinite(models.weights).all()
         assert (models.weights[:, :, 100:103] == 0).all()
+    labels = np.tile([0, 1, 2], 12)
+    models = train(np.ones((36, 4)), labels, stratified_folds(labels, 4, 0))
+    assert (models.predicted == -1).all()
+    votes = cross_validated_votes(models.predicted[np.newaxis], 3)
+    assert votes.sum() == 0
+    np.testing.assert_allclose(recall_scores(votes, labels[np.newaxis]), 100 / 3)
 
 
 LDA = SklearnSettings(kind="sklearn", path="sklearn.discriminant_analysis.LinearDiscriminantAnalysis")

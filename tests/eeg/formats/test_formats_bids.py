@@ -21,6 +21,9 @@ from shortloop.eeg.formats.base import InputSettings
 from shortloop.eeg.formats.bids import BidsInput
 
 mne_bids = pytest.importorskip("mne_bids")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:S1, ", "ignore:0?[12], ", "ignore:The unit for channel", "ignore:.*sidecar"
+)
 RUNS = [("01", "1", "study"), ("01", "2", "study"), ("01", "1", "test"), ("02", "1", "study")]
 
 
@@ -54,7 +57,6 @@ def by_mne(path: Path) -> mne.Epochs:
     return direct(raw)
 
 
-@pytest.mark.filterwarnings("ignore:S1, ", "ignore:01, ")
 def test_runs_of_a_phase_are_joined(folder: Path) -> None:
     files = settings().find(folder, "01", "study")
     assert [("run-1" in file.name or "run-01" in file.name) for file in files] == [True, False]
@@ -73,7 +75,6 @@ def test_runs_of_a_phase_are_joined(folder: Path) -> None:
     assert whole.channels == NAMES[:6]
 
 
-@pytest.mark.filterwarnings("ignore:S1, ", "ignore:01, ", "ignore:The unit for channel", "ignore:.*sidecar")
 def test_folders_of_ctf(tmp_path: Path) -> None:
     """The files of each are read, from where they lie, with the events that BIDS has beside it."""
     for run in (1, 2):
@@ -104,7 +105,6 @@ def test_a_recording_that_is_cut_short_is_refused(folder: Path, tmp_path: Path) 
         read("bids", [file], participant="02")
 
 
-@pytest.mark.filterwarnings("ignore:1, ")
 def test_parts_of_a_split_recording_belong_to_it(tmp_path: Path) -> None:
     """MNE-BIDS reads .fif where it really lies, and so what the first part names there."""
     (tmp_path / "dataset_description.json").write_text('{"Name": "x", "BIDSVersion": "1.8.0"}')
@@ -225,7 +225,6 @@ def test_what_is_said_of_a_recording_belongs_to_it(folder: Path) -> None:
         inherited.unlink()
 
 
-@pytest.mark.filterwarnings("ignore:01, ")
 def test_events_of_the_folder_count(folder: Path) -> None:
     (file,) = settings().find(folder, "02", "study")
     before = read("bids", [file], participant="02")
@@ -253,7 +252,6 @@ def rewritten(root: Path, tmp_path: Path, change: Any) -> Path:
     return file
 
 
-@pytest.mark.filterwarnings("ignore:S1, ", "ignore:02, ")
 def test_channels_that_the_table_writes_in_another_way_or_order(folder: Path, tmp_path: Path) -> None:
     """MNE-BIDS copies EDF as it is: PhysioNet's Fc5. is FC5 in the table of who mended it after reading."""
     usual = read("bids", settings().find(folder, "02", "study"), participant="02")

@@ -55,12 +55,17 @@ def study_of(one: RecordingSummary, **odd: Any) -> list[RecordingSummary]:
     return everyone
 
 
-def test_equal_recordings_pass() -> None:
+def test_equal_recordings_pass_and_phases_have_times_of_their_own() -> None:
     check_alike([])
     check_alike([EPOCHS])
     check_alike(study_of(EPOCHS) + study_of(POWER))
     check_alike([*study_of(POWER), *study_of(replace(POWER, kind="amplitude", bins=40, features=341))])
     check_alike(study_of(EPOCHS, tmin=-0.5001, sfreq=512.0001, trials={"face": 5, "house": 50}))
+    later = [replace(each, times=(1.0, 1.1)) if each.phase == "test" else each for each in study_of(POWER)]
+    assert len(check_alike(later)) == len(later)
+    with refusal("times of bins of the test phase", found="0.05 to 0.15", participant="S2") as refused:
+        check_alike(study_of(POWER, times=(0.05, 0.15)))
+    assert str(refused.value.expected).startswith("0 to 0.1, as in S1, test")
 
 
 @pytest.mark.parametrize(
@@ -173,14 +178,6 @@ def test_millivolts_beside_microvolts_are_told_of(apart: float, word: str) -> No
     assert list(odd) == [3]
     assert word in odd[3]
     assert "as in S1, study" in odd[3]
-
-
-def test_bins_of_each_phase_have_times_of_their_own() -> None:
-    later = [replace(each, times=(1.0, 1.1)) if each.phase == "test" else each for each in study_of(POWER)]
-    assert len(check_alike(later)) == len(later)
-    with refusal("times of bins of the test phase", found="0.05 to 0.15", participant="S2") as refused:
-        check_alike(study_of(POWER, times=(0.05, 0.15)))
-    assert str(refused.value.expected).startswith("0 to 0.1, as in S1, test")
 
 
 A1, A2, B1, B2 = (File(f"content of {name}", Path(f"/data/{name}.mat")) for name in ("A1", "A2", "B1", "B2"))

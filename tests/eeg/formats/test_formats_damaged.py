@@ -313,7 +313,7 @@ def test_maps_of_files_stay_maps(files: list[Path], tmp_path: Path) -> None:
         apart(lose, files)
 
 
-def test_nothing_goes_on_when_nobody_waits(files: list[Path]) -> None:
+def test_readers_end_when_nobody_waits_and_two_read_at_the_same_time(files: list[Path]) -> None:
     started = time.monotonic()
     with (
         pytest.raises(KeyboardInterrupt),
@@ -322,9 +322,6 @@ def test_nothing_goes_on_when_nobody_waits(files: list[Path]) -> None:
         raise KeyboardInterrupt
     assert time.monotonic() - started < 30
     assert no_children()
-
-
-def test_two_are_read_at_the_same_time(files: list[Path]) -> None:
     large = np.random.default_rng(0).standard_normal(10**6)
     how: dict[str, Any] = {"participant": "S1", "declared": lambda file, who: 0}
     with (

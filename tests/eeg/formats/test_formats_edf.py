@@ -66,7 +66,7 @@ def test_a_truncated_file_is_refused(tmp_path: Path, cut: int) -> None:
     expect([file], "truncated", f"{len(whole)} bytes: 8 records")
 
 
-def test_a_longer_file_is_refused_and_an_unknown_length_is_not(tmp_path: Path) -> None:
+def test_a_truncated_or_longer_file_is_refused_and_an_unknown_length_is_not(tmp_path: Path) -> None:
     file = write_edf(tmp_path / "a.edf", signal())
     whole = file.read_bytes()
     file.write_bytes(whole[:236] + b"-1      " + whole[244:])
@@ -75,9 +75,6 @@ def test_a_longer_file_is_refused_and_an_unknown_length_is_not(tmp_path: Path) -
     expect([file], "truncated")
     file.write_bytes(whole + whole[-512:])
     expect([file], "longer than its header")
-
-
-def test_what_cannot_be_read_or_cut_is_refused(tmp_path: Path) -> None:
     text = tmp_path / "t.edf"
     text.write_text("onset,label\n" * 100)
     expect([text], "not EDF", "onset")
@@ -171,8 +168,15 @@ def test_records_that_follow_each_other_are_read_as_they_are(tmp_path: Path, sta
     assert not texts
 
 
-def test_records_of_one_time_are_taken_to_follow_each_other(tmp_path: Path) -> None:
-    """As of exporters that do not count on."""
+def test_clocks_that_drift_or_stand_still_are_followed(tmp_path: Path) -> None:
+    """Records of 1.01 s of the clock: an event at its 19 s is not at 19 s of samples."""
+    clock = [1.01 * second for second in range(20)]
+    events = [(1.01 * time, name) for time, name in ((2.0, "T1"), (10.5, "T2"), (18.5, "T1"))]
+    file = write_edf(tmp_path / "S1.edf", SAMPLES, names=NAMES, annotations=events, clock=clock)
+    epochs, texts = told(file)
+    np.testing.assert_allclose(epochs.data, at([2.0, 10.5, 18.5]), atol=1e-12)
+    assert any("up to 0.19 s off" in text for text in texts)
+    # As of exporters that do not count on.
     file = write_edf(tmp_path / "S1.edf", SAMPLES, names=NAMES, annotations=[(1.5, "T1"), (3.25, "T2")])
     content = file.read_bytes()
     for time in set(re.findall(rb"\+\d+\x14\x14\0", content)):
@@ -181,16 +185,6 @@ def test_records_of_one_time_are_taken_to_follow_each_other(tmp_path: Path) -> N
     epochs, texts = told(file)
     np.testing.assert_allclose(epochs.data, at([1.5, 3.25]), atol=1e-12)
     assert not texts
-
-
-def test_a_clock_that_drifts_is_followed(tmp_path: Path) -> None:
-    """Records of 1.01 s of the clock: an event at its 19 s is not at 19 s of samples."""
-    clock = [1.01 * second for second in range(20)]
-    events = [(1.01 * time, name) for time, name in ((2.0, "T1"), (10.5, "T2"), (18.5, "T1"))]
-    file = write_edf(tmp_path / "S1.edf", SAMPLES, names=NAMES, annotations=events, clock=clock)
-    epochs, texts = told(file)
-    np.testing.assert_allclose(epochs.data, at([2.0, 10.5, 18.5]), atol=1e-12)
-    assert any("up to 0.19 s off" in text for text in texts)
 
 
 def test_events_within_a_pause_are_left_out(tmp_path: Path) -> None:

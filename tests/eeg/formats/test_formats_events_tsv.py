@@ -91,7 +91,7 @@ def test_onsets_in_another_unit_are_refused_and_the_hint_cures_it(
     assert_samples(epochs_of(file, event_unit=unit))
 
 
-def test_a_table_of_a_longer_recording_is_refused(tmp_path: Path) -> None:
+def test_tables_of_a_longer_recording_or_with_a_row_too_long_are_refused(tmp_path: Path) -> None:
     file = recorded(tmp_path, rows(ONSETS + 90))
     with pytest.raises(InputError, match="after the end of the recording"):
         epochs_of(file)
@@ -99,6 +99,10 @@ def test_a_table_of_a_longer_recording_is_refused(tmp_path: Path) -> None:
     assert len(epochs_of(late).labels) == 30
     with refusal(r"after the end of the recording\n", "look whether the table is of this recording"):
         epochs_of(recorded(tmp_path, rows(ONSETS + 1e7)))
+    # Not the link under which the recording is read, in a folder that is gone by then.
+    file = recorded(tmp_path, rows(ONSETS).replace("house\n", "house\t1\n", 1))
+    with refusal("a row has more values", "line 3, 3 names in line 1 of S1_raw_events.tsv", file=file):
+        epochs_of(file)
 
 
 @pytest.mark.parametrize(("bids", "nothing"), [(True, "n/a"), (False, "n/a"), (False, ""), (False, "NaN")])
@@ -182,13 +186,6 @@ def test_init_asks_for_the_unit(tmp_path: Path, unit: str) -> None:
     at = int(question.split("Line ")[1].split()[0]) - 1
     assert found.settings.splitlines()[at].startswith(f'# event_unit = "{unit}"')
     runnable(file, classes=("face", "house"))
-
-
-def test_a_row_too_long_is_found_in_the_table_and_the_recording_is_named(tmp_path: Path) -> None:
-    """Not the link under which the recording is read, in a folder that is gone by then."""
-    file = recorded(tmp_path, rows(ONSETS).replace("house\n", "house\t1\n", 1))
-    with refusal("a row has more values", "line 3, 3 names in line 1 of S1_raw_events.tsv", file=file):
-        epochs_of(file)
 
 
 EEG = ("Fz", "Cz", "Pz", "Oz", "C3", "C4")

@@ -156,7 +156,6 @@ def files(folder: Path) -> dict[str, Path]:
     return {"eeglab": eeglab, "brainvision": brainvision}
 
 
-@pytest.mark.filterwarnings("ignore:S1, ")
 @pytest.mark.parametrize("kind", ["eeglab", "brainvision"])
 def test_nothing_goes_across_a_gap(tmp_path: Path, kind: str) -> None:
     file = files(tmp_path)[kind]
@@ -184,7 +183,6 @@ def with_codes(file: Path, raw: mne.io.BaseRaw, boundary: object) -> Path:
     return write_eeglab(file, raw.get_data() * 1e6, 128.0, NAMES, events)
 
 
-@pytest.mark.filterwarnings("ignore:S1, ")
 @pytest.mark.parametrize("form", [-99.0, "-99", "boundary"])
 def test_boundaries_of_eeglab_may_be_numbers(tmp_path: Path, form: object) -> None:
     """With its option of boundaries as -99, always in ERPLAB: no event, and no trial is across it."""
@@ -211,7 +209,6 @@ def test_boundaries_of_eeglab_may_be_numbers(tmp_path: Path, form: object) -> No
     np.testing.assert_allclose(epochs.data, expected, atol=1e-11)
 
 
-@pytest.mark.filterwarnings("ignore:S1, ")
 def test_gaps_are_there_that_only_a_table_says_and_codes_of_other_formats_are_none(tmp_path: Path) -> None:
     raw = make_raw()
     file = exported(raw.copy().set_annotations(None), tmp_path / "S1_raw.fif")
@@ -225,7 +222,6 @@ def test_gaps_are_there_that_only_a_table_says_and_codes_of_other_formats_are_no
     assert len(read("fif", [file], events={"face": [-99], "house": [1]}).labels) == 14
 
 
-@pytest.mark.filterwarnings("ignore:S1, ")
 def test_gaps_are_there_with_events_of_a_table_too(tmp_path: Path) -> None:
     file = tmp_path / "S1_raw.fif"
     mne.concatenate_raws([make_raw(), make_raw(1)], verbose="ERROR").save(file, fmt="double", verbose="ERROR")
@@ -244,7 +240,6 @@ def test_gaps_are_there_with_events_of_a_table_too(tmp_path: Path) -> None:
     np.testing.assert_array_equal(epochs.data, expected.get_data())
 
 
-@pytest.mark.filterwarnings("ignore:S1, ")
 def test_what_a_table_marks_as_bad_lasts(tmp_path: Path) -> None:
     raw = make_raw()
     onsets, names = raw.annotations.onset[1:15], [*["face", "house"] * 7]
@@ -283,7 +278,6 @@ def test_channels_of_several_rates_are_read_whole(tmp_path: Path) -> None:
         np.testing.assert_array_equal(found.data, expected)
 
 
-@pytest.mark.filterwarnings("ignore:S1, ")
 def test_projections_are_those_of_all_channels(tmp_path: Path) -> None:
     raw = make_raw()
     raw.set_eeg_reference("average", projection=True, verbose="ERROR")
@@ -302,7 +296,6 @@ def with_hole(folder: Path, channel: str | None, value: float = np.nan) -> tuple
     return holed, exported(holed, folder / "S1_raw.fif")
 
 
-@pytest.mark.filterwarnings("ignore:S1, ")
 @pytest.mark.parametrize(
     ("step", "channel", "value"),
     [
@@ -335,7 +328,6 @@ def test_a_filter_does_not_spread_what_is_no_number(
         assert len(read("fif", [file], drop=("VEOG", channel), preprocessing=step).labels) == 13
 
 
-@pytest.mark.filterwarnings("ignore:S1, ")
 def test_trials_without_numbers_are_not_taken_for_copies(tmp_path: Path) -> None:
     _, file = with_hole(tmp_path, "Pz")
     whole = make_raw()

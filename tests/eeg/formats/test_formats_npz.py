@@ -105,6 +105,8 @@ def test_trials_that_are_in_two_files_are_used_once_and_not_under_two_classes(tm
     files = [save(tmp_path, arrays(0)), save(tmp_path, turned, "b.npz")]
     said = "4 trials that are there twice, the first is trial 1, as trial 1 of a.npz"
     expect(files, "under different classes", said)
+    np.save(tmp_path / "a.npy", np.zeros(3))
+    expect([tmp_path / "a.npy"], "not of the format that the study says", "one array of NumPy", "numpy.savez")
 
 
 INFINITE = arrays()["X"]
@@ -138,12 +140,6 @@ def test_what_is_wrong_with_arrays_is_named(
     tmp_path: Path, other: dict[str, Any], problem: str, parts: tuple[str, ...]
 ) -> None:
     expect([save(tmp_path, arrays(**other))], problem, *parts)
-
-
-def test_a_single_array_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "a.npy"
-    np.save(file, np.zeros(3))
-    expect([file], "not of the format that the study says", "one array of NumPy", "numpy.savez")
 
 
 @pytest.mark.skipif(not N170.is_dir(), reason="needs ../shared/data/n170")
@@ -211,7 +207,7 @@ def test_round_trip_by_hierarchical_names(tmp_path: Path) -> None:
     assert all(values.dtype != object for values in epochs.trial_info.values())
 
 
-def test_events_name_the_classes(tmp_path: Path) -> None:
+def test_events_name_the_classes_of_files_that_are_joined_and_must_agree(tmp_path: Path) -> None:
     """No event is of two, and none is of no event."""
     file, two = save_of_fif(tmp_path, make()), {"face": ("face",), "house": ("big",)}
     refused(read_of_fif, [file], "two classes", "face/big in face and house", events=two)
@@ -219,9 +215,6 @@ def test_events_name_the_classes(tmp_path: Path) -> None:
     events = {"big": ("face/big", "house"), "cue": ("cue",)}
     epochs = read_of_fif([file], classes=("big", "cue"), events=events)
     assert epochs.labels.tolist() == [0, 0, 1, 0, 0]
-
-
-def test_files_are_joined_and_must_agree(tmp_path: Path) -> None:
     first, second = save_of_fif(tmp_path, make(0)), save_of_fif(tmp_path, make(1), "b-epo.fif")
     assert len(read_of_fif([first, second]).trial_info["rt"]) == 10
     other = save_of_fif(tmp_path, make(2, sfreq=100.0), "c-epo.fif")

@@ -247,7 +247,7 @@ def test_patterns_find_folders(tmp_path: Path, pattern: str) -> None:
     assert found == [at / "S1.mff"]
 
 
-def test_a_folder_that_is_none(folder: Path) -> None:
+def test_a_folder_that_is_none(folder: Path, tmp_path: Path) -> None:
     header = next(path for path in folder.iterdir() if recording_of(path) == folder)
     header.unlink()
     assert not is_recording(folder)
@@ -255,9 +255,6 @@ def test_a_folder_that_is_none(folder: Path) -> None:
         find_files(folder.parent, [folder.name], participant="S1", folders=ENDINGS)
     with refusal("", hint='write format = "mne"'):
         find_files(folder.parent, [folder.name], participant="S1")
-
-
-def test_a_file_in_a_folder_of_that_name_is_a_file(tmp_path: Path) -> None:
     assert recording_of(tmp_path / "S1.ds/S1.edf") == tmp_path / "S1.ds/S1.edf"
     (tmp_path / "S2.mff").mkdir()
     assert not is_recording(tmp_path / "S2.mff")

@@ -41,10 +41,13 @@ def settings_of(name: str) -> InputSettings:
     return InputSettings.model_validate({"format": name, **more})
 
 
-def test_every_format_in_the_folder_is_found() -> None:
+def test_every_format_is_found_and_the_versions_of_what_mne_reads_with_count() -> None:
     folder = ROOT / "shortloop" / "eeg" / "formats"
     records = {file.stem for file in folder.glob("*.py") if "    format: Literal[" in file.read_text("utf-8")}
     assert records == {each.__module__.rpartition(".")[2] for each in FORMATS.values()} != set()
+    method = ROOT / "methods" / "a_import_epochs.py"
+    assert {"antio", "curryreader", "mffpy"} <= closure(method, settings_of("mne").modules())[1]
+    assert not {"antio", "curryreader", "mffpy"} & closure(method, settings_of("edf").modules())[1]
 
 
 def cases() -> Iterator[object]:
@@ -59,12 +62,6 @@ def cases() -> Iterator[object]:
 @pytest.mark.parametrize(("name", "check"), [*cases()])
 def test_it_passes_the_common_tests(name: str, check: Check) -> None:
     check({"format": name, **(FILES if issubclass(FORMATS[name], FilesInput) else {})})
-
-
-def test_the_versions_of_what_mne_reads_with_count() -> None:
-    method = ROOT / "methods" / "a_import_epochs.py"
-    assert {"antio", "curryreader", "mffpy"} <= closure(method, settings_of("mne").modules())[1]
-    assert not {"antio", "curryreader", "mffpy"} & closure(method, settings_of("edf").modules())[1]
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -60,7 +60,6 @@ def same(epochs: Epochs, expected: mne.Epochs, channels: tuple[str, ...] = EEG) 
     assert epochs.sfreq == expected.info["sfreq"]
 
 
-@pytest.mark.filterwarnings("ignore:S1, ")
 @pytest.mark.parametrize(("kind", "ending", "writer"), CASES)
 def test_epochs_are_what_mne_cuts(tmp_path: Path, kind: str, ending: str, writer: str) -> None:
     file = saved(tmp_path, ending, writer)
@@ -121,7 +120,6 @@ def marked(raw: mne.io.BaseRaw) -> mne.io.BaseRaw:
     return raw
 
 
-@pytest.mark.filterwarnings("ignore:S1, ")
 @pytest.mark.parametrize("step", STEPS)
 def test_steps_are_those_of_mne(tmp_path: Path, step: str) -> None:
     settings, by_hand = STEPS[step]
@@ -137,7 +135,6 @@ def test_steps_are_those_of_mne(tmp_path: Path, step: str) -> None:
     assert (account["highpass"], account["lowpass"]) == (expected.info["highpass"], expected.info["lowpass"])
 
 
-@pytest.mark.filterwarnings("ignore:S1, ")
 def test_what_was_dropped_is_counted_with_its_reason(tmp_path: Path) -> None:
     raw = make_raw()
     raw.annotations.append([23.8, 0.1], [0, 0], ["face", "house"])
@@ -183,7 +180,6 @@ def test_channels_are_picked_by_name_and_type(tmp_path: Path) -> None:
         assert bad.accounts[0]["bads"] == ["Oz"]
 
 
-@pytest.mark.filterwarnings("ignore:S1, ")
 def test_events_are_in_a_table_beside_it(tmp_path: Path) -> None:
     raw = make_raw()
     onsets = [each["onset"] for each in raw.annotations if each["description"] in CLASSES]
@@ -204,7 +200,6 @@ def test_events_are_in_a_table_beside_it(tmp_path: Path) -> None:
         read("fif", [file], event_source="annotations")
 
 
-@pytest.mark.filterwarnings("ignore:S1, ")
 def test_events_are_codes_in_a_channel(tmp_path: Path) -> None:
     raw = make_raw()
     onsets = [each["onset"] for each in raw.annotations if each["description"] in CLASSES]
@@ -240,7 +235,6 @@ def test_codes_that_are_held_and_trials_that_are_there_twice_are_told_of(tmp_pat
         read("fif", [file])
 
 
-@pytest.mark.filterwarnings("ignore:S1, ")
 @pytest.mark.parametrize("name", ["STI101", "STI 014", "Other"])
 def test_which_channel_has_the_codes_is_no_matter_of_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
@@ -260,7 +254,6 @@ def test_which_channel_has_the_codes_is_no_matter_of_the_environment(
     np.testing.assert_array_equal(read("fif", [file], events=events).trial_info["onset"], seen)
 
 
-@pytest.mark.filterwarnings("ignore:S1, ")
 def test_names_with_dots_have_tables_of_their_own(tmp_path: Path) -> None:
     for number, name in enumerate(("S1.1", "S1.2")):
         exported(make_raw().set_annotations(None), tmp_path / f"{name}_raw.fif")
@@ -328,7 +321,6 @@ OF_EPOCHS: dict[str, tuple[dict[str, Any], Callable[[mne.Epochs], mne.Epochs]]] 
 }
 
 
-@pytest.mark.filterwarnings("ignore:S1, ")
 @pytest.mark.parametrize("step", OF_EPOCHS)
 def test_steps_of_epochs_are_those_of_mne(tmp_path: Path, step: str) -> None:
     settings, by_hand = OF_EPOCHS[step]

@@ -200,12 +200,20 @@ def test_microvolts_of_brainvision_are_understood(tmp_path: Path, unit: str, enc
         np.testing.assert_allclose(epochs.data, by_hand([1e-6] * 4, STEPS), rtol=1e-9, atol=1e-15)
 
 
-def test_other_units_of_brainvision(tmp_path: Path) -> None:
+def test_other_units_of_brainvision_and_names_padded_by_nul(tmp_path: Path) -> None:
     epochs = brainvision(tmp_path, ["mv", "µV", "nv", "µV"])
     np.testing.assert_allclose(epochs.data, by_hand([1e-3, 1e-6, 1e-9, 1e-6], STEPS), rtol=1e-9, atol=1e-18)
     with pytest.warns(UserWarning, match=r"whose unit is not a voltage were left out: GSR \(µS\)"):
         epochs = brainvision(tmp_path, ["µV", "µV", "µV", "µS"])
     assert epochs.channels == CHANNELS[:3]
+    file = write_edf(tmp_path / "S1.edf", signal(channels=3), names=["Fz", "Cz", "Pz"])
+    content = bytearray(file.read_bytes())
+    content[256 + 16 : 256 + 32] = b"Cz\0\0".ljust(16)
+    plain = read("edf", [file], events={"face": ["T1"], "house": ["T2"]})
+    file.write_bytes(content)
+    epochs = read("edf", [file], events={"face": ["T1"], "house": ["T2"]})
+    assert epochs.channels == ("Fz", "Cz", "Pz")
+    np.testing.assert_array_equal(epochs.data, plain.data)
 
 
 @pytest.mark.parametrize(
@@ -233,14 +241,3 @@ def test_codes_of_gdf_2_are_read_as_written(tmp_path: Path, code: int, factor: f
     (tmp_path / "S1.gdf").write_bytes(head + bytes(2 * 102) + struct.pack("<HH", code, 4275) + bytes(400))
     text, other = _units_of_gdf(tmp_path / "S1.gdf")
     assert (VOLTS[voltage(_text(text))], other) == (factor, b"uV")
-
-
-def test_a_name_that_is_padded_by_nul_is_a_name(tmp_path: Path) -> None:
-    file = write_edf(tmp_path / "S1.edf", signal(channels=3), names=["Fz", "Cz", "Pz"])
-    content = bytearray(file.read_bytes())
-    content[256 + 16 : 256 + 32] = b"Cz\0\0".ljust(16)
-    plain = read("edf", [file], events={"face": ["T1"], "house": ["T2"]})
-    file.write_bytes(content)
-    epochs = read("edf", [file], events={"face": ["T1"], "house": ["T2"]})
-    assert epochs.channels == ("Fz", "Cz", "Pz")
-    np.testing.assert_array_equal(epochs.data, plain.data)

@@ -93,16 +93,13 @@ def test_error_rate_of_scores_that_are_askew(others: int) -> None:
         assert (p_cluster <= alpha).sum() <= high
 
 
-def test_one_participant_has_only_the_own_maps() -> None:
+def test_one_participant_has_only_the_own_maps_and_what_cannot_be_drawn_is_refused() -> None:
     observed, others = maps_of(1, 30, (8,))
     asked: dict[str, Any] = {"chance": CHANCE, "settings": GroupSettings()}
     drawn = group_statistics(observed, others, draws=500, **asked)
     plain = group_statistics(observed, others, **asked)
     np.testing.assert_array_equal(drawn.null_max, plain.null_max)
     assert drawn.note == plain.note
-
-
-def test_what_cannot_be_drawn_is_refused() -> None:
     observed, others = maps_of(4, 3, (6,))
     asked: dict[str, Any] = {"chance": CHANCE, "settings": GroupSettings()}
     with pytest.raises(ValueError, match="need a seed"):

@@ -291,7 +291,7 @@ def test_two_columns_that_could_be_the_class_are_asked_about(tmp_path: Path) -> 
     assert {"condition", "stimulus"} <= {*runnable(file).input.model_dump()["drop"]}
 
 
-def test_tables_and_arrays_beside_recordings_are_none(tmp_path: Path) -> None:
+def test_tables_and_arrays_of_nobody_or_beside_recordings_are_none(tmp_path: Path) -> None:
     """Answers of participants, in a table beside each recording, are no features."""
     for who in PARTICIPANTS:
         exported(recording(who), tmp_path / f"data/{who}.edf")
@@ -301,9 +301,6 @@ def test_tables_and_arrays_beside_recordings_are_none(tmp_path: Path) -> None:
     assert study.input.model_dump()["format"] == "edf"
     assert "no recordings: 3 × .csv" in found.lines
     assert "not read: S1_mask.npy, S2_mask.npy, S3_mask.npy: one array of NumPy" in found.lines
-
-
-def test_a_table_of_nobody_is_left_to_others(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     table_of("S1", "study").to_csv(tmp_path / "data/panel.csv", index=False)
     assert look(tmp_path / "data", tmp_path / "my-study", silent) is None

@@ -86,16 +86,13 @@ TRIALS = np.cumsum(RNG.uniform(2.0, 3.0, 40))
 ORDER = RNG.permuted(np.arange(40) % 2)
 
 
-def test_a_cue_and_its_target_are_parts_of_a_trial() -> None:
+def test_a_cue_and_its_target_are_parts_of_a_trial_and_classes_are_in_any_order() -> None:
     assert are_in_turn({"cue": TRIALS, "target": TRIALS + 0.7})
     assert are_in_turn({"cue": TRIALS, "target": np.delete(TRIALS + 0.7, [3, 9])})
     assert are_in_turn({"fix": TRIALS, "cue": TRIALS + 0.5, "target": TRIALS + 1.0})
     both = {"cue-l": TRIALS[ORDER == 0], "cue-r": TRIALS[ORDER == 1]}
     targets = {"hit": TRIALS[::2] + 0.7, "miss": TRIALS[1::2] + 0.7}
     assert are_in_turn({**both, **targets})
-
-
-def test_classes_in_any_order_are_none() -> None:
     assert not are_in_turn({"face": TRIALS[ORDER == 0], "house": TRIALS[ORDER == 1]})
     assert not are_in_turn({"face": np.arange(20) * 2.0, "house": np.arange(20) * 2.0 + 1})
     three = RNG.permuted(np.arange(40) % 3)
@@ -120,7 +117,7 @@ def recordings(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_value_is_offered_where_trial_type_tells_stimuli_from_responses(recordings: Path) -> None:
+def test_codes_that_take_turns_are_asked_about_and_values_beside_responses_offered(recordings: Path) -> None:
     found = proposed(recordings, recordings / "p")
     asked = "\n".join(found.questions)
     assert "Which column of the tables has the events?" in asked
@@ -128,9 +125,6 @@ def test_value_is_offered_where_trial_type_tells_stimuli_from_responses(recordin
     assert '# event_column = "value"' in found.settings
     assert '# events: "11" ' in found.settings
     assert '# events: "12" ' in found.settings
-
-
-def test_codes_that_take_turns_are_asked_about(recordings: Path) -> None:
     for table in recordings.glob("*.tsv"):
         text = table.read_text().replace("stimulus\t11", "x\t1").replace("stimulus\t12", "x\t1")
         lines = [line.split("\t") for line in text.replace("response\t201", "x\t2").splitlines()]

@@ -91,14 +91,6 @@ def test_potentials_are_legible(people: int, channels: tuple[str, ...], classes:
     assert EVOKED.caption(shown, {}).endswith(".")
 
 
-def test_features_without_channels_have_a_curve_alone() -> None:
-    result = details(kind_result(), channels=())
-    assert not PATTERNS.applies(result)
-    figure = selected_features(result)
-    check_texts(figure, texts(figure))
-    assert len(figure.axes) == 1
-
-
 def test_confusions_are_shares_of_each_true_class() -> None:
     result = CASES["group"]
     axes = confusion_matrices(result).axes
@@ -206,7 +198,7 @@ def test_small_p_and_large_effects_have_no_digits() -> None:
     assert effect_parts({"d": -1.2, "low": -2.0, "high": -0.35}) == ("−1.20", "−2.00 to −0.35")
 
 
-def test_what_is_kept_is_drawn_in_percent() -> None:
+def test_what_is_kept_is_drawn_in_percent_also_without_channels() -> None:
     result = CASES["group"]
     axes = selected_features(result).axes[0]
     thick = max(axes.lines, key=lambda line: line.get_linewidth())
@@ -214,6 +206,11 @@ def test_what_is_kept_is_drawn_in_percent() -> None:
     np.testing.assert_allclose(np.asarray(thick.get_ydata(), float), 100 * result.patterns.kept.mean(axis=0))
     all_kept = replace(result.patterns, kept=np.ones_like(result.patterns.kept))
     assert not SELECTED.applies(replace(result, patterns=all_kept))
+    result = details(kind_result(), channels=())
+    assert not PATTERNS.applies(result)
+    figure = selected_features(result)
+    check_texts(figure, texts(figure))
+    assert len(figure.axes) == 1
 
 
 def test_potentials_have_intervals_over_participants_or_trials() -> None:

@@ -139,7 +139,7 @@ def test_the_outline_separates_the_mask_from_the_rest(mask: np.ndarray) -> None:
     assert drawn == expected
 
 
-def test_the_confidence_band_is_that_of_the_smoothed_scores() -> None:
+def test_bands_are_of_smoothed_scores_and_colours_symmetric() -> None:
     raw = CHANCE + np.random.default_rng(3).normal(2, 4, (7, 20))
     smooth = gaussian_filter1d(raw, 1.0, axis=1, truncate=2.0, mode="nearest")
     known = scipy_stats.ttest_1samp(smooth, CHANCE, axis=0)
@@ -149,9 +149,6 @@ def test_the_confidence_band_is_that_of_the_smoothed_scores() -> None:
     half = confidence_half_width(stats)
     np.testing.assert_allclose(stats.mean - half, interval.low, rtol=1e-9)
     np.testing.assert_allclose(stats.mean + half, interval.high, rtol=1e-9)
-
-
-def test_colours_are_symmetric_about_the_centre() -> None:
     assert colour_limits(np.array([30.0, 34.0, 41.0, np.nan]), 33.0) == (25.0, 41.0, False)
     assert colour_limits(np.full(3, 33.0), 33.0) == (32.0, 34.0, False)
     assert colour_limits(np.array([1.0, np.inf]), 0.0) == (-1.0, 1.0, True)
@@ -328,15 +325,6 @@ def test_each_cell_has_its_mean_interval_and_statistics(name: str) -> None:
         np.testing.assert_array_equal(column(found, "test time (s)")[::12], WHOLE.test_times)
 
 
-def test_numbers_of_one_participant_have_no_interval_and_null_maps_are_all_there() -> None:
-    (first, *_) = rows("decoding_over_time", ALONE)
-    assert (first["low"], first["high"]) == ("", "")
-    assert float(first["z"]) == ALONE.curve.t[0]
-    found = rows("null_distribution", WHOLE)
-    assert len(found) == 2 * 499
-    np.testing.assert_array_equal(column(found[:499], "largest |t|"), WHOLE.curve.null_max)
-
-
 def test_each_participant_has_intervals_in_all_cells() -> None:
     found = rows("participants", WHOLE)
     plane = WHOLE.generalization
@@ -351,7 +339,7 @@ def test_each_participant_has_intervals_in_all_cells() -> None:
     assert {row["low"] for row in bare} == {""}
 
 
-def test_confusions_have_trials_and_shares() -> None:
+def test_files_have_numbers_of_confusions_and_patterns() -> None:
     found = rows("confusion", WHOLE)
     assert len(found) == 2 * 9
     for part, confusion in zip((found[:9], found[9:]), WHOLE.confusions, strict=True):
@@ -361,15 +349,18 @@ def test_confusions_have_trials_and_shares() -> None:
     assert (found[1]["true class"], found[1]["predicted class"]) == ("class 0", "class 1")
     assert found[0]["test time (s)"] == ""
     assert float(found[9]["test time (s)"]) == 0.0
-
-
-def test_patterns_name_channel_and_frequency() -> None:
     assert POWER.patterns is not None
     assert POWER.patterns.of_frequencies is not None
     found = rows("patterns", POWER)
     np.testing.assert_allclose(column(found, "pattern (µV²)"), 1e12 * POWER.patterns.of_frequencies.ravel())
     assert (found[8]["channel"], found[8]["frequency (Hz)"]) == ("Cz", "10.0")
     assert "frequency (Hz)" not in rows("patterns", WHOLE)[0]
+    (first, *_) = rows("decoding_over_time", ALONE)
+    assert (first["low"], first["high"]) == ("", "")
+    assert float(first["z"]) == ALONE.curve.t[0]
+    found = rows("null_distribution", WHOLE)
+    assert len(found) == 2 * 499
+    np.testing.assert_array_equal(column(found[:499], "largest |t|"), WHOLE.curve.null_max)
 
 
 STEPS: dict[str, Any] = {"highpass": 0.5, "lowpass": 40.0, "notch": [25.0, 50.0], "reference": "average"}

@@ -119,11 +119,16 @@ def test_every_field_has_a_description_that_is_printed() -> None:
     assert {(name, field.description) for (_, name), field in FIELDS.items()} - printed == set()
 
 
-def test_default_is_named() -> None:
+def test_default_and_unit_are_named() -> None:
     for (model, name), field in FIELDS.items():
         default = field.get_default(call_default_factory=True, validated_data={})
         if name not in TAGS and not isinstance(default, BaseModel):
             assert says(field.description or "", default), (model, name)
+    for (model, name), field in FIELDS.items():
+        if of_numbers(field.annotation) and name != "params":
+            assert (name in UNITS) != (name in PLAIN), f"{model.__name__}.{name}: has it a unit?"
+            if name in UNITS:
+                assert re.search(rf"\b{UNITS[name]}\b", field.description or ""), (model, name)
 
 
 def says(text: str, default: object) -> bool:
@@ -143,11 +148,3 @@ def says(text: str, default: object) -> bool:
 
 def numbers(text: str) -> list[float]:
     return [float(found) for found in re.findall(r"-?\d+(?:\.\d+)?(?:e-?\d+)?", text)]
-
-
-def test_unit_is_named() -> None:
-    for (model, name), field in FIELDS.items():
-        if of_numbers(field.annotation) and name != "params":
-            assert (name in UNITS) != (name in PLAIN), f"{model.__name__}.{name}: has it a unit?"
-            if name in UNITS:
-                assert re.search(rf"\b{UNITS[name]}\b", field.description or ""), (model, name)

@@ -76,17 +76,14 @@ def test_cells_have_the_same_interval_whatever_the_memory(
     np.testing.assert_allclose(interval(), whole, rtol=1e-12)
 
 
-def test_as_many_are_drawn_of_each_class_and_group() -> None:
+def test_as_many_are_drawn_of_each_class_and_group_each_trial_as_likely() -> None:
     times = drawn_again(LABELS, FOLDS, 50, np.random.default_rng(0))
     for label in range(3):
         for fold in range(2):
             member = (label == LABELS) & (fold == FOLDS)
             assert set(times[:, member].sum(axis=1)) == {np.count_nonzero(member)}
     assert len(np.unique(times, axis=0)) > 40
-
-
-def test_each_trial_is_as_likely_as_any_other_of_its_class() -> None:
-    """Counts of a class of n trials are multinomial: mean 1, variance 1 − 1/n, covariance −1/n."""
+    # Counts of a class of n trials are multinomial: mean 1, variance 1 − 1/n, covariance −1/n.
     times = drawn_again(LABELS, None, 40_000, np.random.default_rng(6))[:, LABELS == 2]
     np.testing.assert_allclose(np.cov(times.T), np.eye(8) - 1 / 8, atol=0.03)
     np.testing.assert_allclose(times.mean(axis=0), 1, atol=0.02)

@@ -223,7 +223,7 @@ def test_ranks_are_scipys(seed: int, levels: int, n: int) -> None:
     np.testing.assert_array_equal(rank_rows(rows), 2 * rankdata(rows, axis=1))
 
 
-def test_the_area_of_summed_ranks_is_the_mean_of_areas() -> None:
+def test_summed_ranks_are_means_of_areas_also_beyond_single_precision() -> None:
     # Decisions of different classifiers are on scales of their own; their ranks can be added.
     rng = np.random.default_rng(1)
     labels = rng.permutation(np.repeat([0, 1, 2], [9, 5, 8]))
@@ -233,6 +233,11 @@ def test_the_area_of_summed_ranks_is_the_mean_of_areas() -> None:
     found = auc_scores(summed, shuffled)
     each = [[expected(d, truth) for d in decisions] for truth in shuffled]
     np.testing.assert_allclose(found, np.mean(each, axis=1), rtol=1e-12)
+    rng = np.random.default_rng(3)
+    labels = rng.permutation(np.tile([0, 1], 1500))
+    decisions = rng.standard_normal((3000, 2))
+    ranks = 10 * decision_ranks(decisions).astype(rank_type(3000, 10))
+    assert auc_scores(ranks, labels[np.newaxis])[0] == areas(decisions, labels[np.newaxis])[0]
 
 
 def test_areas_of_folds_and_of_what_is_missing() -> None:
@@ -259,11 +264,3 @@ def test_areas_of_folds_and_of_what_is_missing() -> None:
     # Class 2 is not held out here: the mean is over the other two.
     three = np.array([[3.0, 0, 9], [2, 5, 9], [0, 4, 9], [1, 3, 9]])
     assert areas(three, np.array([[0, 0, 1, 1]]))[0] == pytest.approx((1.0 + 0.5) / 2)
-
-
-def test_sums_beyond_single_precision_are_exact() -> None:
-    rng = np.random.default_rng(3)
-    labels = rng.permutation(np.tile([0, 1], 1500))
-    decisions = rng.standard_normal((3000, 2))
-    ranks = 10 * decision_ranks(decisions).astype(rank_type(3000, 10))
-    assert auc_scores(ranks, labels[np.newaxis])[0] == areas(decisions, labels[np.newaxis])[0]

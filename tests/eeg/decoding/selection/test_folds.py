@@ -109,16 +109,13 @@ def test_each_class_has_the_size_of_the_smallest(sizes: list[int], seed: int, or
     np.testing.assert_array_equal(kept, subsampled(labels, seed=seed, names=("S1", "study")))
 
 
-def test_draws_are_of_the_seed_the_participant_and_the_phase() -> None:
+def test_subsamples_are_of_seed_participant_and_phase_and_all_trials_as_likely() -> None:
     labels = np.repeat([0, 1], [100, 20])
     drawn = {
         tuple(subsampled(labels, seed=seed, names=names).tolist())
         for seed, names in [(0, ("S1", "a")), (0, ("S2", "a")), (0, ("S1", "b")), (1, ("S1", "a"))]
     }
     assert len(drawn) == 4
-
-
-def test_all_trials_are_as_likely() -> None:
     labels = np.repeat([0, 1], [10, 5])
     times = np.zeros(15)
     for seed in range(2000):
@@ -178,13 +175,19 @@ def test_runs_of_one_class_change_places_within_their_fold() -> None:
     assert stats.chisquare(list(seen.values())).pvalue > 1e-4
 
 
-def test_a_permutation_does_not_depend_on_how_many_are_asked_for() -> None:
+def test_permutations_depend_neither_on_how_many_are_asked_for_nor_on_global_state() -> None:
     folds = stratified_folds(LABELS, 5, 0)
     for kwargs in ({}, {"folds": folds}):
         every = permuted_labels(LABELS, 30, seed=7, names=NAMES, **kwargs)  # type: ignore[arg-type]
         for first, count in [(0, 1), (0, 12), (17, 1), (17, 13), (29, 1)]:
             part = permuted_labels(LABELS, count, seed=7, names=NAMES, first=first, **kwargs)
             np.testing.assert_array_equal(part, every[first : first + count])
+    expected = permuted_labels(LABELS, 5, seed=3, names=NAMES)
+    for state in (0, 1):
+        np.random.seed(state)  # noqa: NPY002
+        before = np.random.get_state()[1].copy()  # type: ignore[index] # noqa: NPY002
+        np.testing.assert_array_equal(permuted_labels(LABELS, 5, seed=3, names=NAMES), expected)
+        np.testing.assert_array_equal(np.random.get_state()[1], before)  # type: ignore[index] # noqa: NPY002
 
 
 def test_participants_phases_seeds_and_permutations_differ() -> None:
@@ -210,15 +213,6 @@ def test_all_orders_are_equally_likely(within: bool) -> None:
     # Without folds 6! / (3! 2! 1!) = 60 orders; with them 4! / (2! 2!) × 2 = 12.
     assert len(seen) == (12 if within else 60)
     assert stats.chisquare(list(seen.values())).pvalue > 1e-4
-
-
-def test_global_state_plays_no_part() -> None:
-    expected = permuted_labels(LABELS, 5, seed=3, names=NAMES)
-    for state in (0, 1):
-        np.random.seed(state)  # noqa: NPY002
-        before = np.random.get_state()[1].copy()  # type: ignore[index] # noqa: NPY002
-        np.testing.assert_array_equal(permuted_labels(LABELS, 5, seed=3, names=NAMES), expected)
-        np.testing.assert_array_equal(np.random.get_state()[1], before)  # type: ignore[index] # noqa: NPY002
 
 
 def _drawn(first: int) -> np.ndarray:

@@ -287,6 +287,7 @@ def test_a_run_of_its_own_for_each_class_has_no_remedy(tmp_path: Path) -> None:
         make_features(runs_of(tmp_path, 'fold_by = "run"'))
     for file in tmp_path.glob("*_run2.npz"):
         file.unlink()
+    write_of_runs(tmp_path, ["m"])
     with pytest.raises(InputError, match="name several files"):
         make_features(runs_of(tmp_path, 'fold_by = "run"'))
 

@@ -218,7 +218,7 @@ def test_gaps_are_there_that_only_a_table_says_and_codes_of_other_formats_are_no
     assert len(read("fif", [file]).labels) == 13
     raw = make_raw()
     raw.set_annotations(mne.Annotations(1.0 + 1.5 * np.arange(14), 0.0, ["-99", "1"] * 7))
-    file = exported(raw, tmp_path / "S1_raw.fif")
+    file = exported(raw, tmp_path / "S2_raw.fif")
     assert len(read("fif", [file], events={"face": [-99], "house": [1]}).labels) == 14
 
 

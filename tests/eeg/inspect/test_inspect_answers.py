@@ -301,9 +301,9 @@ def test_tables_and_arrays_of_nobody_or_beside_recordings_are_none(tmp_path: Pat
     assert study.input.model_dump()["format"] == "edf"
     assert "no recordings: 3 × .csv" in found.lines
     assert "not read: S1_mask.npy, S2_mask.npy, S3_mask.npy: one array of NumPy" in found.lines
-    (tmp_path / "data").mkdir()
-    table_of("S1", "study").to_csv(tmp_path / "data/panel.csv", index=False)
-    assert look(tmp_path / "data", tmp_path / "my-study", silent) is None
+    (tmp_path / "other").mkdir()
+    table_of("S1", "study").to_csv(tmp_path / "other/panel.csv", index=False)
+    assert look(tmp_path / "other", tmp_path / "my-study", silent) is None
 
 
 def test_tables_that_cannot_be_read_or_are_of_two_participants_are_said(tmp_path: Path) -> None:

@@ -177,18 +177,20 @@ def test_captions_say_what_is_there() -> None:
         (section,) = [each for each in SECTIONS if each.name == name]
         return section.caption(result, {})
 
-    assert "bars below: bins that differ from it" in caption("decoding_over_time", whole)
-    assert "outlined: significant clusters" in caption("generalization", whole)
-    assert "from study to test" in caption("participants", whole)
-    assert "across time within study" in caption("participants", nothing)
-    assert "other times of the effect," in caption("patterns", whole)
-    assert "other times, at" in caption("patterns", nothing)
-    assert "taken for class 1 rather than for class 0" in caption("patterns", one)
+    for name, result, part in (
+        ("decoding_over_time", whole, "bars below"),
+        ("generalization", whole, "outlined"),
+        ("participants", whole, "from study to test"),
+        ("participants", nothing, "within study"),
+        ("patterns", whole, "times of the effect"),
+        ("patterns", one, "class 1 rather than for class 0"),
+    ):
+        assert part in caption(name, result)
+    assert "of the effect" not in caption("patterns", nothing)
     assert "participants" not in caption("selected_features", one)
     said = findings(nothing)
-    assert "did not differ significantly from chance anywhere (smallest corrected p = 0.300 by" in said[0]
-    assert "differed from chance in no cluster (smallest corrected p = 0.060), but in single bins" in said[1]
-    assert "by the maximum statistic (p = 0.004)" in said[1]
+    assert re.search("not differ significantly.*p = 0.300", said[0])
+    assert re.search("in no cluster.*p = 0.060.*in single bins.*p = 0.004", said[1])
 
 
 def test_small_p_and_large_effects_have_no_digits() -> None:

@@ -123,7 +123,8 @@ def test_another_phase_keeps_the_null_of_shuffled_test_labels_and_the_own_is_tra
     assert (known["null"], known["error_rate"]) == ("test-labels", "")
     assert plain.facts["statistics"]["curve"]["null"] == "test-labels"
     assert (np.asarray(group.arrays["curve_null_max"]) != plain.arrays["curve_null_max"]).any()
-    run, group = groups_of(WITHIN, tmp_path)
+    (tmp_path / "within").mkdir()
+    run, group = groups_of(WITHIN, tmp_path / "within")
     assert group.facts["statistics"]["plane"]["null"] == "retrained"
     first = results(run, "retrain")[0]
     assert first.arrays["plane_null"].shape == (4, 3, 3)

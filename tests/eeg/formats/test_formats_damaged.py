@@ -120,7 +120,7 @@ def read_mutants(kind: str, folder: Path, count: int) -> int:
     slowest = slowest_clock = 0.0
     file.write_bytes(whole[0])
     load_libraries(kind, file)
-    for number in range(count // {"mat": 1, "csv": 3, "set": 12, "vhdr": 12, "ft": 12}.get(kind, 6)):
+    for number in range(count // {"mat": 2, "csv": 3, "set": 12, "vhdr": 12, "ft": 12}.get(kind, 6)):
         file.write_bytes(mutant(kind, whole, np.random.default_rng([SEED, number])))
         before, clock = processor_time(), time.monotonic()
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,164 +13,81 @@ from shortloop.eeg.formats.files.find import find_files
 from shortloop.eeg.inspect.names import NamedFiles, read_names
 from shortloop.eeg.inspect.rules import EVENT_RULES, NAME_RULES, event_means, name_means
 
-FOLDERS = {
-    "one file": (["recording.edf"], ["recording"], {"recording": ["{participant}.edf"]}),
-    "a word": (
-        [f"{who}_{word}.csv" for who in ("P1", "P2", "P10") for word in ("train", "test")],
-        ["P1", "P2", "P10"],
-        {"test": ["{participant}_test.csv"], "train": ["{participant}_train.csv"]},
-    ),
-    "one participant, two phases": (
-        ["P3_train.csv", "P3_test.csv"],
-        ["P3"],
-        {"test": ["{participant}_test.csv"], "train": ["{participant}_train.csv"]},
-    ),
-    "first names": (
-        [f"{who}_{word}.set" for who in ("anna", "bob") for word in ("study", "test")],
-        ["anna", "bob"],
-        {"study": ["{participant}_study.set"], "test": ["{participant}_test.set"]},
-    ),
+
+def every(form: str, *parts: str) -> list[str]:
+    """Names with each of some parts, which are separated by commas."""
+    return [form.format(*each) for each in itertools.product(*(part.split(", ") for part in parts))]
+
+
+ELEVEN = ", ".join(map(str, range(1, 12)))
+GROUPS, HALVES = "control_01, control_02, patient_01, patient_02", "encoding, retrieval"
+WORDS = "Anna Müller, Eva Groß, Max Muster"
+FOLDERS: dict[str, tuple[list[str], str, str]] = {
+    # Names of files, and the participants and phases that they are of.
+    "one file": (["recording.edf"], "recording", "recording"),
+    "a word": (every("{}_{}.csv", "P1, P2, P10", "train, test"), "P1, P2, P10", "test, train"),
+    "one participant, two phases": (every("P3_{}.csv", "train, test"), "P3", "test, train"),
+    "first names": (every("{}_{}.set", "anna, bob", "study, test"), "anna, bob", "study, test"),
     "a folder a participant": (
-        [f"{who}/{word}.vhdr" for who in ("anna", "bob", "eve") for word in ("encoding", "retrieval")],
-        ["anna", "bob", "eve"],
-        {"encoding": ["{participant}/encoding.vhdr"], "retrieval": ["{participant}/retrieval.vhdr"]},
+        every("{}/{}.vhdr", "anna, bob", "first, second"),
+        "anna, bob",
+        "first, second",
     ),
-    "a folder a phase": (
-        [f"{word}/P{number}.set" for word in ("Train", "Test") for number in (1, 2, 10)],
-        ["P1", "P2", "P10"],
-        {"test": ["Test/{participant}.set"], "train": ["Train/{participant}.set"]},
-    ),
-    "runs without a separator": (
-        [f"S00{who}/S00{who}R0{run}.edf" for who in (1, 2) for run in (3, 7)],
-        ["S001", "S002"],
-        {"recording": ["{participant}/{participant}R03.edf", "{participant}/{participant}R07.edf"]},
-    ),
-    "eleven runs": (
-        [f"S{who}_run{run}.edf" for who in (1, 2) for run in range(1, 12)],
-        ["S1", "S2"],
-        {"recording": [f"{{participant}}_run{run}.edf" for run in range(1, 12)]},
-    ),
-    "two acquisitions of each run": (
-        [f"S{who}_acq{acq}_run{run}.edf" for who in (1, 2) for acq in (1, 2) for run in (1, 2)],
-        ["S1", "S2"],
-        {f"acq{acq}": [f"{{participant}}_acq{acq}_run{run}.edf" for run in (1, 2)] for acq in (1, 2)},
-    ),
-    "two processings": (
-        [f"sub-{who}_proc-{proc}_eeg.set" for who in ("01", "02") for proc in (1, 2)],
-        ["01", "02"],
-        {f"proc{proc}": [f"sub-{{participant}}_proc-{proc}_eeg.set"] for proc in (1, 2)},
-    ),
-    "sessions in folders": (
-        [f"day{day}/S{who}.edf" for day in (1, 2) for who in (1, 2, 3)],
-        ["S1", "S2", "S3"],
-        {"recording": ["day1/{participant}.edf", "day2/{participant}.edf"]},
-    ),
-    "runs of one participant": (
-        ["sub-01/run1.set", "sub-01/run2.set"],
-        ["01"],
-        {"recording": ["sub-{participant}/run1.set", "sub-{participant}/run2.set"]},
-    ),
+    "a folder a phase": (every("{}/P{}.set", "Train, Test", "1, 2, 10"), "P1, P2, P10", "test, train"),
+    "runs without a separator": (every("S00{0}/S00{0}R0{1}.edf", "1, 2", "3, 7"), "S001, S002", "recording"),
+    "eleven runs": (every("S{}_run{}.edf", "1, 2", ELEVEN), "S1, S2", "recording"),
+    "acquisitions": (every("S{}_acq{}_run{}.edf", "1, 2", "1, 2", "1, 2"), "S1, S2", "acq1, acq2"),
+    "processings": (every("sub-{}_proc-{}_eeg.set", "01, 02", "1, 2"), "01, 02", "proc1, proc2"),
+    "sessions in folders": (every("day{}/S{}.edf", "1, 2", "1, 2, 3"), "S1, S2, S3", "recording"),
+    "runs of one participant": (every("sub-01/run{}.set", "1, 2"), "01", "recording"),
     "a name of the experiment": (
-        [f"group_N170_s{who}_ses{session}.npz" for who in ("01", "11") for session in (1, 2)],
-        ["s01", "s11"],
-        {"recording": [f"group_N170_{{participant}}_ses{session}.npz" for session in (1, 2)]},
+        every("group_N170_s{}_ses{}.npz", "01, 11", "1, 2"),
+        "s01, s11",
+        "recording",
     ),
-    "another that looks like a participant": (
-        [f"P300_S{who}_train.csv" for who in (1, 2)],
-        ["S1", "S2"],
-        {"train": ["P300_{participant}_train.csv"]},
-    ),
-    "dates": (
-        [f"VP0{who}_2019-0{who}-1{who}_oddball.bdf" for who in (1, 2, 3)],
-        ["VP01", "VP02", "VP03"],
-        {"oddball": ["{participant}_2019-*_oddball.bdf"]},
-    ),
-    "spaces and umlauts": (
-        [f"Versuch Jörg/Proband {who} Lernen.set" for who in (1, 2)],
-        ["1", "2"],
-        {"lernen": ["Versuch Jörg/Proband {participant} Lernen.set"]},
-    ),
-    "umlauts of two characters": (
-        [f"Versuch Jo\u0308rg/Proband {who}.set" for who in (1, 2)],
-        ["1", "2"],
-        {"recording": ["Versuch Jo\u0308rg/Proband {participant}.set"]},
-    ),
-    "endings in upper case": (
-        ["S1.EDF", "S2.edf", "S10.EDF"],
-        ["S1", "S2", "S10"],
-        {"recording": ["{participant}.???"]},
-    ),
-    "numbers alone": (
-        ["1_1.set", "1_2.set", "2_1.set", "2_2.set"],
-        ["1", "2"],
-        {"recording": ["{participant}_1.set", "{participant}_2.set"]},
-    ),
-    "groups of people": (
-        [f"{group}_0{who}.set" for group in ("control", "patient") for who in (1, 2)],
-        ["control_01", "control_02", "patient_01", "patient_02"],
-        {"recording": ["{participant}.set"]},
-    ),
-    "a second run of some": (
-        ["S1_study.set", "S1_study_2.set", "S2_study.set"],
-        ["S1", "S2"],
-        {"study": ["{participant}_study*.set"]},
-    ),
-    "first names with accents": (
-        [f"{who}_{word}.set" for who in ("Jörg", "Anna", "Zoë") for word in ("study", "test")],
-        ["Anna", "Jörg", "Zoë"],
-        {"study": ["{participant}_study.set"], "test": ["{participant}_test.set"]},
-    ),
+    "another that looks like a participant": (every("P300_S{}_train.csv", "1, 2"), "S1, S2", "train"),
+    "dates": (every("VP0{0}_2019-0{0}-1{0}_oddball.bdf", "1, 2, 3"), "VP01, VP02, VP03", "oddball"),
+    "spaces and umlauts": (every("Versuch Jörg/Proband {} Lernen.set", "1, 2"), "1, 2", "lernen"),
+    "umlauts of two characters": (every("Versuch Jo\u0308rg/Proband {}.set", "1, 2"), "1, 2", "recording"),
+    "endings in upper case": (["S1.EDF", "S2.edf", "S10.EDF"], "S1, S2, S10", "recording"),
+    "numbers alone": (every("{}_{}.set", "1, 2", "1, 2"), "1, 2", "recording"),
+    "groups of people": (every("{}_0{}.set", "control, patient", "1, 2"), GROUPS, "recording"),
+    "a second run of some": (["S1_study.set", "S1_study_2.set", "S2_study.set"], "S1, S2", "study"),
+    "accents": (every("{}_{}.set", "Jörg, Anna, Zoë", "study, test"), "Anna, Jörg, Zoë", "study, test"),
     "accents of two characters": (
-        ["Jo\u0308rg/study.set", "Jürg/study.set", "Anna/study.set"],
-        ["Anna", "Jörg", "Jürg"],
-        {"study": ["{participant}/study.set"]},
+        every("{}/study.set", "Jo\u0308rg, Jürg, Anna"),
+        "Anna, Jörg, Jürg",
+        "study",
     ),
-    "names of two words": (
-        [f"{who}/study.set" for who in ("Anna Müller", "Eva Groß", "Max Muster")],
-        ["Anna Müller", "Eva Groß", "Max Muster"],
-        {"study": ["{participant}/study.set"]},
-    ),
-    "names of two words and phases": (
-        [f"{who} {when}.set" for who in ("Anna Müller", "Jörg Schmidt") for when in ("study", "test")],
-        ["Anna Müller", "Jörg Schmidt"],
-        {"study": ["{participant} study.set"], "test": ["{participant} test.set"]},
-    ),
-    "names of any number of words": (
-        ["Anna Maria Müller_study.set", "Jo Li_study.set"],
-        ["Anna Maria Müller", "Jo Li"],
-        {"study": ["{participant}_study.set"]},
-    ),
-    "names of two words behind the phase": (
-        ["study Mu\u0308ller Anna.set", "study Li Jo.set"],
-        ["Li Jo", "Müller Anna"],
-        {"study": ["study {participant}.set"]},
+    "names of two words": (every("{}/study.set", WORDS), WORDS, "study"),
+    "names of two words and phases": (every("{} {}.set", WORDS, "study, test"), WORDS, "study, test"),
+    "one name of two words": (["Anna Müller study.set"], "Anna Müller", "study"),
+    "any number of words": (every("{}_study.set", "Anna Maria Li, Jo Li"), "Anna Maria Li, Jo Li", "study"),
+    "words behind the phase": (
+        every("study {}.set", "Mu\u0308ller Anna, Li Jo"),
+        "Li Jo, Müller Anna",
+        "study",
     ),
     # A name and what follows it are no participant and phase, if each is there with the other alone.
-    "a name and what was shown": (
-        [f"{who} {shown}.set" for who in ("Anna", "Jörg") for shown in ("Faces", "Houses")],
-        ["Anna", "Jörg"],
-        {"faces": ["{participant} Faces.set"], "houses": ["{participant} Houses.set"]},
-    ),
-    "a name and one thing that was shown": (
-        ["Anna Faces.set", "Jörg Faces.set"],
-        ["Anna", "Jörg"],
-        {"recording": ["{participant} Faces.set"]},
-    ),
-    "a number and two words": (
-        ["P01 Eyes Open.set", "P01 Eyes Closed.set"],
-        ["P01"],
-        {"open": ["{participant} Eyes Open.set"], "closed": ["{participant} Eyes Closed.set"]},
-    ),
+    "a name and what was shown": (every("{} {}.set", "Anna, Jörg", "Cats, Dogs"), "Anna, Jörg", "cats, dogs"),
+    "a name and one thing that was shown": (every("{} Cats.set", "Anna, Jörg"), "Anna, Jörg", "recording"),
+    "a number and two words": (every("P01 Eyes {}.set", "Open, Closed"), "P01", "open, closed"),
     "a numbered phase": (
-        [f"{who} {word}.edf" for who in ("Anna Müller", "Li Jo") for word in ("Train1", "test")],
-        ["Anna Müller", "Li Jo"],
-        {"train": ["{participant} Train1.edf"], "test": ["{participant} test.edf"]},
+        every("{} {}.edf", "Eva Groß, Jo Li", "Train1, test"),
+        "Eva Groß, Jo Li",
+        "train, test",
     ),
-    "brackets": (
-        [f"S{who} [raw].set" for who in (1, 2)],
-        ["S1", "S2"],
-        {"recording": ["{participant} [raw].set"]},
-    ),
+    "brackets": (every("S{} [raw].set", "1, 2"), "S1, S2", "recording"),
+}
+PATTERNS = {
+    "a folder a phase": {"test": ["Test/{participant}.set"], "train": ["Train/{participant}.set"]},
+    "eleven runs": {"recording": [f"{{participant}}_run{run}.edf" for run in range(1, 12)]},
+    "processings": {f"proc{proc}": [f"sub-{{participant}}_proc-{proc}_eeg.set"] for proc in (1, 2)},
+    "dates": {"oddball": ["{participant}_2019-*_oddball.bdf"]},
+    "umlauts of two characters": {"recording": ["Versuch Jo\u0308rg/Proband {participant}.set"]},
+    "endings in upper case": {"recording": ["{participant}.???"]},
+    "a second run of some": {"study": ["{participant}_study*.set"]},
+    "brackets": {"recording": ["{participant} [raw].set"]},
 }
 
 
@@ -182,18 +100,18 @@ def named(root: Path, names: Sequence[str]) -> NamedFiles:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_participants_and_phases(tmp_path: Path, folder: str) -> None:
-    """Each file is found once by the patterns that are written."""
-    names, participants, patterns = FOLDERS[folder]
+    """Each file is found once by the patterns that are written, those of a phase in their order."""
+    names, participants, phases = FOLDERS[folder]
     found = named(tmp_path, names)
-    assert list(found.files) == participants
-    assert found.patterns == patterns
+    assert list(found.files) == participants.split(", ")
+    assert sorted(found.patterns) == sorted(phases.split(", "))
+    assert found.patterns == PATTERNS.get(folder, found.patterns)
     assert found.left_out == {}
-    reached = [
-        path
-        for who in found.files
-        for each in patterns.values()
-        for path in find_files(tmp_path, each, participant=who)
-    ]
+    reached = []
+    for who, of in found.files.items():
+        for phase, patterns in found.patterns.items():
+            assert find_files(tmp_path, patterns, participant=who) == of[phase]
+            reached += of[phase]
     assert sorted(reached) == sorted(tmp_path / name for name in names)
 
 

@@ -49,14 +49,8 @@ def features() -> tuple[np.ndarray, np.ndarray]:
 
 def trained(x: np.ndarray, labels: np.ndarray, estimator: Any) -> str:
     """All that training leaves, as one hash."""
-    models = train_bin(
-        x,
-        labels,
-        stratified_folds(labels, 4, 0),
-        n_classes=3,
-        decoding=DecodingSettings(folds=4),
-        estimator=estimator,
-    )
+    how: dict[str, Any] = {"n_classes": 3, "decoding": DecodingSettings(folds=4), "estimator": estimator}
+    models = train_bin(x, labels, stratified_folds(labels, 4, 0), **how)
     digest = hashlib.sha256()
     for field in dataclasses.fields(models):
         digest.update(np.ascontiguousarray(getattr(models, field.name)).tobytes())

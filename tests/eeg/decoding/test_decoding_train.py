@@ -60,11 +60,8 @@ def the_long_way(
         scaled = (
             stats.zscore(held_out, axis=0) if decoding.scaling == "separate" else scaler.transform(held_out)
         )
-        search = GridSearchCV(
-            LinearSVC(loss="hinge", tol=TIGHT, max_iter=1_000_000, random_state=0),
-            {"C": list(GRID)},
-            cv=StratifiedKFold(5),
-        )
+        svc = LinearSVC(loss="hinge", tol=TIGHT, max_iter=1_000_000, random_state=0)
+        search = GridSearchCV(svc, {"C": list(GRID)}, cv=StratifiedKFold(5))
         search.fit(scaler.transform(x[train][:, kept].astype(np.float64)), labels[train])
         predicted[test] = search.predict(scaled)
         folds.append((kept, search.best_params_["C"], search.decision_function(scaled)))
@@ -82,14 +79,8 @@ def test_equal_to_the_long_way(scaling: str, n_classes: int, dtype: type[np.floa
         decoding = DecodingSettings(folds=4, scaling=scaling)
         predicted, expected = the_long_way(x, labels, decoding, seed)
         folds = stratified_folds(labels, 4, seed)
-        models = train_bin(
-            x,
-            labels,
-            folds,
-            n_classes=n_classes,
-            decoding=decoding,
-            estimator=LinearSvmSettings(C=GRID, tol=TIGHT),
-        )
+        estimator = LinearSvmSettings(C=GRID, tol=TIGHT)
+        models = train_bin(x, labels, folds, n_classes=n_classes, decoding=decoding, estimator=estimator)
         np.testing.assert_array_equal(models.predicted, predicted)
         for fold, (kept, C, decisions) in enumerate(expected):
             assert kept.any()
@@ -106,14 +97,8 @@ def test_equal_to_the_long_way(scaling: str, n_classes: int, dtype: type[np.floa
 
 
 def train(x: np.ndarray, labels: np.ndarray, folds: np.ndarray, **decoding: object) -> BinModels:
-    return train_bin(
-        x,
-        labels,
-        folds,
-        n_classes=3,
-        decoding=DecodingSettings(folds=int(folds.max()) + 1, **decoding),
-        estimator=LinearSvmSettings(),
-    )
+    asked = DecodingSettings(folds=int(folds.max()) + 1, **decoding)
+    return train_bin(x, labels, folds, n_classes=3, decoding=asked, estimator=LinearSvmSettings())
 
 
 def test_fold_without_features_has_no_model_and_is_left_out() -> None:
@@ -131,13 +116,9 @@ def test_fold_without_features_has_no_model_and_is_left_out() -> None:
     assert (models.weights[1] == 0).all()
     votes = cross_validated_votes(models.predicted[np.newaxis], 3)
     np.testing.assert_array_equal(confusions(votes, labels)[0].sum(axis=1), [6, 6, 6])  # of 12 a class
-    applied = apply_weights(
-        x,
-        stack_weights(models.weights[np.newaxis]),
-        models.intercepts[np.newaxis],
-        np.array([[True, False]]),
-        scaling="separate",
-    )
+    weights_of_all = stack_weights(models.weights[np.newaxis])
+    known = models.intercepts[np.newaxis], np.array([[True, False]])
+    applied = apply_weights(x, weights_of_all, *known, scaling="separate")
     assert (applied.sum(axis=2) == 1).all()
 
 

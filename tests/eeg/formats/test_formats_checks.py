@@ -325,15 +325,8 @@ def test_a_rate_in_khz_is_refused_and_long_windows_are_taken(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("sfreq", "seconds", "fine"),
     [
-        (0.25, 1.0, False),
-        (1.0, 1024.0, False),
-        (2.048, 1000.0, False),
-        (5.0, 700.0, False),
-        (2.0, 30.0, True),
-        (3.9, 60.0, True),
-        (10.0, 600.0, True),
-        (50e3, 2.0, True),
-        (250e3, 2.0, False),
+        *((0.25, 1.0, False), (1.0, 1024.0, False), (2.048, 1000.0, False), (5.0, 700.0, False)),
+        *((2.0, 30.0, True), (3.9, 60.0, True), (10.0, 600.0, True), (50e3, 2.0, True), (250e3, 2.0, False)),
     ],
 )
 def test_where_the_limits_are(sfreq: float, seconds: float, fine: bool) -> None:

@@ -43,21 +43,11 @@ def by_hand(factors: list[float], data: np.ndarray = SAMPLES) -> np.ndarray:
 @pytest.mark.parametrize(
     ("unit", "factor"),
     [
-        ("µV".encode(), 1e-6),  # the micro sign
-        ("\u03bcV".encode(), 1e-6),  # the Greek letter
-        ("µV".encode("latin-1"), 1e-6),
-        ("μV".encode("shift-jis"), 1e-6),
-        ("µV".encode("cp437"), 1e-6),
-        ("μV".encode("iso8859-7"), 1e-6),
+        *(("µV".encode(encoding), 1e-6) for encoding in ("utf-8", "latin-1", "cp437")),  # the micro sign
+        *(("\u03bcV".encode(encoding), 1e-6) for encoding in ("utf-8", "shift-jis", "iso8859-7")),  # Greek
         (b"\xc3\x82\xc2\xb5V", 1e-6),  # encoded twice
-        (b"uv", 1e-6),
-        (b"microV", 1e-6),
-        (b"uVolt", 1e-6),
-        (b"uV\0\0", 1e-6),
-        (b"mv", 1e-3),
-        (b"nV", 1e-9),
-        (b"V", 1.0),
-        (b"volts", 1.0),
+        *((unit, 1e-6) for unit in (b"uv", b"microV", b"uVolt", b"uV\0\0")),
+        *((b"mv", 1e-3), (b"nV", 1e-9), (b"V", 1.0), (b"volts", 1.0)),
     ],
 )
 def test_a_voltage_is_understood_however_it_is_written(tmp_path: Path, unit: bytes, factor: float) -> None:

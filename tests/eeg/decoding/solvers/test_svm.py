@@ -104,14 +104,8 @@ def test_dual_is_of_the_box_and_gives_weights() -> None:
         assert (signed <= 0.01).all()
 
 
-GRIDS = [
-    (1e-4, 1e-3, 1e-2),
-    (1e-2, 1e-4, 1e-3),
-    (0.03, 1e-3),
-    (0.01,),
-    (1e-3, 1e-2, 1e-3),
-    (0.01, 1e-3, 1e-4, 1e-5),
-]
+GRIDS: list[tuple[float, ...]] = [(1e-4, 1e-3, 1e-2), (1e-2, 1e-4, 1e-3), (1e-3, 1e-2, 1e-3)]
+GRIDS += [(0.03, 1e-3), (0.01,), (0.01, 1e-3, 1e-4, 1e-5)]
 
 
 @settings(max_examples=15, deadline=None)

@@ -14,7 +14,7 @@ import pytest
 from eeg_recordings import exported, make_raw, read
 from refusal import refusal
 from scipy.io import savemat
-from test_formats_fieldtrip import raw_struct
+from test_formats_several_files import raw_struct
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.consistency import check_alike, check_trials

@@ -1,4 +1,4 @@
-"""Whose recordings are and of which phase is read from names as people give them, by a table of rules."""
+"""Whose recordings are, of which phase, and which events are the classes is read from names and numbers."""
 
 from __future__ import annotations
 
@@ -7,9 +7,17 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import mne
+import numpy as np
 import pytest
+from eeg_folders import proposed
 
+from shortloop.base.errors import InputError
+from shortloop.eeg.data import Epochs
+from shortloop.eeg.features.amplitude import amplitude_features
 from shortloop.eeg.formats.files.find import find_files
+from shortloop.eeg.inspect.choose import epochs_of, folds_for, window_of
+from shortloop.eeg.inspect.events import are_in_turn, find_classes
 from shortloop.eeg.inspect.names import NamedFiles, read_names
 from shortloop.eeg.inspect.rules import EVENT_RULES, NAME_RULES, event_means, name_means
 
@@ -136,3 +144,168 @@ def test_thousands_of_files_take_seconds(tmp_path: Path) -> None:
 def test_each_example_has_its_meaning() -> None:
     assert [rule for rule in NAME_RULES if rule.meaning not in name_means(rule.example)] == []
     assert [rule for rule in EVENT_RULES if rule.meaning not in event_means(rule.example)] == []
+
+
+WHO = ("A", "B", "C")
+
+
+def of_phase(phase: str) -> dict[str, int]:
+    return {f"{phase}/face": 40, f"{phase}/house": 40}
+
+
+MARKS = {"Response/R 99": 78, "New Segment/": 1, "BAD_blink": 12, "fixation": 80}
+CASES: list[tuple[list[dict[str, int]], bool, list[str]]] = [
+    # Events of each phase, whether they tell the classes, and which these are.
+    ([{"face": 40, "house": 38}], True, ["face", "house"]),
+    ([{"face": 40, "house": 40, **MARKS}], True, ["face", "house"]),
+    ([{"standard": 400, "target": 100, "response": 97}], True, ["standard", "target"]),
+    ([{"face": 40, "landmark": 38, "object": 41}], True, ["face", "landmark", "object"]),
+    # A third event of another number is asked for.
+    ([{"cue": 80, "face": 40, "house": 40}], False, ["cue", "face", "house"]),
+    ([{"T0": 15, "T1": 8, "T2": 7}], False, ["T0", "T1", "T2"]),
+    # Words that may be classes are none where their number says so.
+    ([{"cue": 20, "go": 20, "stop": 20}], True, ["cue", "go", "stop"]),
+    ([{"left": 20, "right": 20, "stop": 40}], True, ["left", "right"]),
+    ([{"start": 40, "stop": 40}], True, ["start", "stop"]),
+    ([{"stimulus": 40, "response": 40}], False, ["stimulus", "response"]),
+    # Classes are in both phases, perhaps by parts of their names.
+    (
+        [{"face": 40, "house": 40, "start_cue": 40}, {"face": 30, "house": 30, "probe": 60}],
+        True,
+        ["face", "house"],
+    ),
+    ([of_phase("study"), of_phase("test")], True, ["face", "house"]),
+    ([{"face": 40, "house": 40}, {"picture": 40, "sound": 40}], False, []),
+    ([{"stimulus": 40}], False, ["stimulus"]),
+    ([{}], False, []),
+    *(([{str(code): 20 for code in range(11, 11 + many)}], many < 5, []) for many in (2, 4, 5, 12)),
+]
+
+
+@pytest.mark.parametrize(("phases", "certain", "classes"), CASES)
+def test_classes_are_told_or_asked_for(
+    phases: list[dict[str, int]], certain: bool, classes: list[str]
+) -> None:
+    found = find_classes([dict.fromkeys(WHO, counts) for counts in phases])
+    assert found.certain is certain
+    if classes:
+        assert sorted(found.events) == sorted(classes)
+    if certain and classes:
+        known = {
+            name: [of for event, of in phases[0].items() if name in event.split("/")] for name in classes
+        }
+        assert found.counts == {name: len(WHO) * sum(each) for name, each in known.items()}
+    assert found.others.get("fixation", 240) == 240
+
+
+def test_names_that_a_study_can_have() -> None:
+    """In the order of the events: a set of parts had another one in each process."""
+    counts = {f"{number}/{word}": 40 for number in (1, 2) for word in ("face", "house", "tool")}
+    both = [{"A": {f"{phase}/{name}": of for name, of in counts.items()}} for phase in ("study", "test")]
+    assert [*find_classes(both).events] == ["1", "face", "house", "tool", "2"]
+    found = find_classes([{key: {"Stimulus/S  1": 40, "Stimulus/S  2": 40} for key in WHO}])
+    assert found.events == {"S1": "Stimulus/S  1", "S2": "Stimulus/S  2"}
+    found = find_classes([{key: {"Gesicht groß": 40, "Häuser": 40} for key in WHO}])
+    assert list(found.events) == ["Gesichtgross", "Hauser"]
+    found = find_classes([{key: {"a b": 40, "ab": 40} for key in WHO}])
+    assert list(found.events) == ["ab", "ab-2"]
+
+
+RNG = np.random.default_rng(0)
+TRIALS = np.cumsum(RNG.uniform(2.0, 3.0, 40))
+ORDER = RNG.permuted(np.arange(40) % 2)
+
+
+def test_a_cue_and_its_target_are_parts_of_a_trial_and_classes_are_in_any_order() -> None:
+    assert are_in_turn({"cue": TRIALS, "target": TRIALS + 0.7})
+    assert are_in_turn({"cue": TRIALS, "target": np.delete(TRIALS + 0.7, [3, 9])})
+    assert are_in_turn({"fix": TRIALS, "cue": TRIALS + 0.5, "target": TRIALS + 1.0})
+    both = {"cue-l": TRIALS[ORDER == 0], "cue-r": TRIALS[ORDER == 1]}
+    targets = {"hit": TRIALS[::2] + 0.7, "miss": TRIALS[1::2] + 0.7}
+    assert are_in_turn({**both, **targets})
+    assert not are_in_turn({"face": TRIALS[ORDER == 0], "house": TRIALS[ORDER == 1]})
+    assert not are_in_turn({"face": np.arange(20) * 2.0, "house": np.arange(20) * 2.0 + 1})
+    three = RNG.permuted(np.arange(40) % 3)
+    assert not are_in_turn({name: TRIALS[three == index] for index, name in enumerate("abc")})
+    assert not are_in_turn({"face": TRIALS[:20], "house": TRIALS[20:]})
+
+
+@pytest.fixture
+def recordings(tmp_path: Path) -> Path:
+    """Two recordings with a table of stimuli and responses, and what was shown in `value`."""
+    for who in (1, 2):
+        info = mne.create_info(["Fz", "Cz", "Oz"], 100.0, "eeg")
+        data = np.random.default_rng(who).normal(0, 2e-5, (3, 13_000))
+        mne.io.RawArray(data, info, verbose=False).save(tmp_path / f"S0{who}_raw.fif", verbose=False)
+        rows = [
+            row
+            for at, code in zip(TRIALS, ORDER, strict=True)
+            for row in (f"{at:.2f}\t0\tstimulus\t{11 + code}", f"{at + 0.7:.2f}\t0\tresponse\t{201}")
+        ]
+        text = "\n".join(["onset\tduration\ttrial_type\tvalue", *rows])
+        (tmp_path / f"S0{who}_raw_events.tsv").write_text(text)
+    return tmp_path
+
+
+def test_codes_that_take_turns_are_asked_about_and_values_beside_responses_offered(recordings: Path) -> None:
+    found = proposed(recordings, recordings / "p")
+    asked = "\n".join(found.questions)
+    assert "Which column of the tables has the events?" in asked
+    assert "trial_type: stimulus (40 times), response (40 times)" in asked
+    assert '# event_column = "value"' in found.settings
+    assert '# events: "11" ' in found.settings
+    assert '# events: "12" ' in found.settings
+    for table in recordings.glob("*.tsv"):
+        text = table.read_text().replace("stimulus\t11", "x\t1").replace("stimulus\t12", "x\t1")
+        lines = [line.split("\t") for line in text.replace("response\t201", "x\t2").splitlines()]
+        table.write_text("\n".join("\t".join([*line[:2], line[3]]) for line in lines))
+    found = proposed(recordings, recordings / "p")
+    assert "Which events are the classes? Found: 80 × 1, 80 × 2" in "\n".join(found.questions)
+
+
+RATES = (50.0, 128.0, 160.0, 250.0, 512.0, 1000.0, 1024.0)
+SPANS = ((-0.2, 0.8), (-1.0, 4.0), (0.0, 1.0), (-0.1, 0.25), (0.5, 2.0), (-2.0, -0.5), (-0.2, 0.1))
+
+
+@pytest.mark.parametrize(("rate", "span"), itertools.product(RATES, SPANS))
+def test_features_can_be_made(rate: float, span: tuple[float, float]) -> None:
+    start, stop = (round(each * rate) / rate for each in span)
+    window = window_of(start, stop, rate)
+    times = start + np.arange(round((stop - start) * rate) + 1) / rate
+    data = np.random.default_rng(0).standard_normal((3, 2, len(times)))
+    epochs = Epochs(data, np.array([0, 1, 0]), ("x", "y"), times, rate, ("Cz", "Pz"))
+    features = amplitude_features(epochs, window)
+    assert features.data.shape[0] == window.bins
+    last = window.start + window.bins * window.bin_samples * window.step / rate
+    assert last <= stop + window.step / rate
+    if stop > 0:
+        assert last > stop - 0.25 * (stop - max(start, -0.2))  # most of what is there is used
+
+
+@pytest.mark.parametrize("rates", [(128.0, 256.0), (500.0, 512.0), (128.0, 500.0, 1000.0), (160.0, 2048.0)])
+def test_epochs_of_several_rates_are_alike_when_they_are_resampled(rates: tuple[float, ...]) -> None:
+    start, stop = epochs_of(rates)
+    assert -0.3 <= start <= -0.2
+    assert 0.7 <= stop <= 0.8
+    shapes = set()
+    for rate in rates:
+        info = mne.create_info(1, rate, "eeg", verbose="ERROR")
+        raw = mne.io.RawArray(np.zeros((1, int(3 * rate))), info, verbose="ERROR")
+        event = [[round(1.5 * rate), 0, 1]]
+        epochs = mne.Epochs(raw, event, 1, start, stop, baseline=None, preload=True, verbose="ERROR")
+        resampled = epochs.resample(min(rates), verbose="ERROR")
+        shapes.add(len(resampled.times))
+        assert abs(resampled.times[0] - start) * min(rates) <= 0.5 + 1e-9
+    assert len(shapes) == 1
+
+
+def test_epochs_and_folds_are_as_long_and_many_as_there_are_trials_for() -> None:
+    """Who has too few trials is left out, and takes no folds from others."""
+    with pytest.raises((InputError, ValueError)):
+        window_of(0.0, -0.1, 100.0)
+    assert folds_for({"A": {"x": 40, "y": 40}, "B": {"x": 20, "y": 21}}, 5) == (10, {})
+    assert folds_for({"A": {"x": 40, "y": 40}, "B": {"x": 7, "y": 21}}, 5)[0] == 5
+    folds, lacking = folds_for({"A": {"x": 40, "y": 40}, "B": {"x": 1, "y": 40}}, 5)
+    assert folds == 10
+    assert list(lacking) == ["B"]
+    assert "1 trials of x" in lacking["B"]

@@ -417,6 +417,13 @@ def test_classes_of_one_size_are_not_changed(estimator: EstimatorSettings) -> No
     np.testing.assert_allclose(balanced.weights, plain.weights, atol=1e-9)  # type: ignore[arg-type]
 
 
+def test_training_refuses_class_weights_that_an_estimator_lacks() -> None:
+    x, labels = uneven(0, 2, 10)
+    bayes = SklearnSettings(kind="sklearn", path="sklearn.naive_bayes.GaussianNB")
+    with refusal("no class weights", "decoding.subsample = true"):
+        train_bin(x, labels, stratified_folds(labels, 4, 0), n_classes=2, decoding=BALANCED, estimator=bayes)
+
+
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("scaling", ["separate", "training"])
 def test_all_folds_at_once_are_one_by_one(classes: int, scaling: Any) -> None:

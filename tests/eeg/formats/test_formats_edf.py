@@ -450,6 +450,8 @@ def test_every_voltage_is_one() -> None:
         for unit in ("uv", MU, "micro volt"):
             form = InputSettings.model_validate({"format": name, "files": {"run": ("x",)}, "unit": unit})
             assert form.how_to_read("S1")["unit"] == MICROVOLT
+    with pytest.raises(ValidationError, match="'fT' is not a unit of voltage"):
+        InputSettings.model_validate({"format": "csv", "files": {"run": ("x",)}, "unit": "fT"})
     assert {unit_named(text) for text in VOLTS} == set(VOLTS)
     assert [*map(voltage, ["uV", MU, "unknown", "T"])] == [MICROVOLT, MICROVOLT, "", ""]
 

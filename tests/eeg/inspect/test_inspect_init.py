@@ -252,26 +252,27 @@ def test_who_lacks_trials_or_a_phase_is_left_out(tmp_path: Path, looked: Shown) 
     assert_it_runs(tmp_path, participants=("P1",))
 
 
-def test_few_trials_of_all_and_classes_of_unlike_size(tmp_path: Path, looked: Shown) -> None:
+def test_few_trials_of_all(tmp_path: Path, looked: Shown) -> None:
     for who in ("P1", "P2"):
-        exported(recording(who, trials=12), tmp_path / f"few/{who}.edf")
-        names = ("standard", "standard", "standard", "target")
-        exported(recording(who, names=names), tmp_path / f"unlike/{who}.edf")
-    looked(tmp_path / "few")
+        exported(recording(who, trials=12), tmp_path / f"data/{who}.edf")
+    looked(tmp_path / "data")
     study = assert_it_runs(tmp_path, participants=("P1", "P2"))
     assert (tag_of(type(study.estimator)), study.decoding.folds) == ("lda", 5)
-    looked(tmp_path / "unlike")
-    assert assert_it_runs(tmp_path, classes=("standard", "target")).decoding.score == "auc"
 
 
-def test_nobody_has_all_phases_or_any_events(tmp_path: Path, looked: Shown) -> None:
+def test_nobody_has_all_phases(tmp_path: Path, looked: Shown) -> None:
     for who, phase in (("P1", "study"), ("P2", "test")):
         exported(recording(who, phase), tmp_path / f"data/{who}_{phase}.edf")
     with refusal("no participant has all that a study needs", "left out: P1: nothing of test"):
         looked(tmp_path / "data")
-    exported(recording("P1").set_annotations(None), tmp_path / "silent/P1.edf")
-    with refusal("no recording has events", "NAME_events.tsv"):
-        looked(tmp_path / "silent")
+
+
+def test_classes_of_unlike_size(tmp_path: Path, looked: Shown) -> None:
+    for who in ("P1", "P2"):
+        names = ("standard", "standard", "standard", "target")
+        exported(recording(who, names=names), tmp_path / f"data/{who}.edf")
+    looked(tmp_path / "data")
+    assert assert_it_runs(tmp_path, classes=("standard", "target")).decoding.score == "auc"
 
 
 def test_what_nobody_can_tell_is_asked_and_runs_when_it_is_filled_in(tmp_path: Path, looked: Shown) -> None:
@@ -368,6 +369,12 @@ def test_a_question_that_is_open_is_a_status_of_its_own(tmp_path: Path) -> None:
     assert "To be answered before it runs:\nWhich events are the classes?" in done.stdout
     assert "  answer the questions above in study.toml\n  shortloop study study.toml\n" in done.stdout
     assert (tmp_path / "my-study/study.toml").is_file()
+
+
+def test_recordings_without_events(tmp_path: Path, looked: Shown) -> None:
+    exported(recording("P1").set_annotations(None), tmp_path / "data/P1.edf")
+    with refusal("no recording has events", "NAME_events.tsv"):
+        looked(tmp_path / "data")
 
 
 def test_the_command(tmp_path: Path) -> None:

@@ -386,9 +386,9 @@ def test_files_of_other_versions_and_tags_that_go_round_are_refused(tmp_path: Pa
         archive.writestr("X.npy", longer)
     assert "8000000000 bytes: shape (1000000, 1000)" in message("npz", file)
     file = tmp_path / FILES["fif"]
-    content = bytearray(seeds("fif", tmp_path)[0])
-    struct.pack_into(">i", content, 36 + 12, 36)  # the second tag is followed by itself
-    file.write_bytes(content)
+    damaged = bytearray(seeds("fif", tmp_path)[0])
+    struct.pack_into(">i", damaged, 36 + 12, 36)  # the second tag is followed by itself
+    file.write_bytes(damaged)
     assert "a tag at byte 36" in message("fif", file)
 
 

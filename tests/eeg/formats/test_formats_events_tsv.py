@@ -276,7 +276,7 @@ CUT = (in_metadata, in_epochs_of_eeglab)  # epochs in the file
 
 
 def read_source(kind: str, file: Path, source: Any, classes: tuple[str, ...], **settings: Any) -> Epochs:
-    window = {"tmin": None, "tmax": None} if source in CUT else {}
+    window: dict[str, Any] = {"tmin": None, "tmax": None} if source in CUT else {}
     return read(kind, [file], classes, picks=EEG, **window, **settings)
 
 

@@ -8,6 +8,7 @@ import shutil
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -115,7 +116,7 @@ def test_recordings_fit_their_study(name: str, monkeypatch: pytest.MonkeyPatch) 
             files = study.input.find(folder, participant, phase)
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message=".*180 of 340 trials are there twice")
-                who = {"participant": participant, "phase": phase}
+                who: dict[str, Any] = {"participant": participant, "phase": phase}
                 epochs = read_epochs(study.input, files, classes=study.classes, **who)
             summaries.append(summarize(epochs, participant=participant, phase=phase, file=files[0].name))
             amplitude = study.features.amplitude

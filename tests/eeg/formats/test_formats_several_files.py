@@ -234,7 +234,7 @@ def dataset(file: Path, trials: list[list[tuple[str, float]]]) -> np.ndarray:
     """Epochs of 64 samples at 64 Hz, each with events at times in ms; the samples in V."""
     data = (np.random.default_rng(3).standard_normal((4, 64, len(trials))) * 20).astype(np.float32)
     rows = [(number, *each) for number, trial in enumerate(trials) for each in trial]
-    events = {
+    events: dict[str, list[Any]] = {
         "type": [name for _, name, _ in rows],
         "latency": [number * 64 + BEFORE + 1 + ms * 0.064 for number, _, ms in rows],
         "epoch": [number + 1 for number, _, _ in rows],

@@ -404,6 +404,7 @@ def test_positions_of_several_files_are_means(tmp_path: Path) -> None:
     two = exported(placed(1, "standard_1020"), tmp_path / "2_raw.fif")
     three = exported(make_raw(2), tmp_path / "3_raw.fif")
     found = read("fif", [one, two, three]).positions
+    assert found is not None
     np.testing.assert_allclose(found, (expected("easycap-M1") + expected("standard_1020")) / 2, atol=1e-7)
 
 

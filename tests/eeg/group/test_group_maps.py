@@ -314,7 +314,6 @@ def test_one_participant_has_only_the_own_maps_and_what_cannot_be_drawn_is_refus
     np.testing.assert_array_equal(drawn.null_max, plain.null_max)
     assert drawn.note == plain.note
     observed, others = maps_of(4, 3, (6,))
-    asked: dict[str, Any] = {"chance": CHANCE, "settings": GroupSettings()}
     with pytest.raises(ValueError, match="need a seed"):
         group_statistics(observed, others, draws=9, **asked)
     with pytest.raises(ValueError, match="at least one"):

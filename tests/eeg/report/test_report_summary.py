@@ -470,8 +470,7 @@ def test_each_map_has_the_words_of_its_own_null_and_what_is_known_of_its_level()
     both = f"over 499 {NULLS['retrained']} (left) and 499 {NULLS['test-labels']} (right); "
     assert both in said["null_distribution"]
     kind = with_nulls("test-labels", "test-labels")
-    both = report_content(kind, replace(kind, kind="power"))
-    assert limits(both).count(TEST_LABELS) == 1
+    assert limits(report_content(kind, replace(kind, kind="power"))).count(TEST_LABELS) == 1
     for exact in ("", "retrained", "training-labels"):
         assert not any("noise" in each for each in limits(report_content(with_nulls(exact, exact))))
 

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pytest
+from cases import first_cases
 from in_process import InProcess
 from mne.decoding import GeneralizingEstimator, cross_val_multiscore
+from refusal import refusal
 from report_synthetic import kind_result
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.metrics import get_scorer_names
@@ -17,7 +18,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from build_scripts.build_pipeline import decode
-from shortloop.base.errors import InputError
 from shortloop.eeg.mne_scores import SCORING, SUMMARY_AXES, MneScores, to_mne
 from shortloop.eeg.pipeline import StudyRun
 from shortloop.eeg.report.summary import participant_scores
@@ -81,10 +81,14 @@ def by_mne(found: Decoded, who: str, scoring: str, test: str) -> np.ndarray:
     return mean
 
 
-@pytest.mark.parametrize(
-    ("score", "classes"), [("auc", TWO), ("balanced-accuracy", TWO), ("accuracy", THREE)]
+@first_cases(
+    3,
+    ("test", "score", "classes"),
+    [
+        *(("study", "auc", TWO), ("test", "accuracy", THREE), ("study", "balanced-accuracy", TWO)),
+        *(("test", "auc", TWO), ("study", "accuracy", THREE), ("test", "balanced-accuracy", TWO)),
+    ],
 )
-@pytest.mark.parametrize("test", ["study", "test"])
 def test_planes_are_those_of_mne_and_not_their_mirror_images(
     tmp_path: Path, score: str, classes: str, test: str
 ) -> None:
@@ -124,16 +128,12 @@ def test_without_generalization_there_is_none(tmp_path: Path) -> None:
     assert scores.generalizing is scores.test_times is None
     assert isinstance(scores, MneScores)
     assert 0 <= scores.sliding.min() <= scores.sliding.max() <= 1
-    with pytest.raises(InputError, match="holds no scores") as caught:
+    with refusal("holds no scores", "of train"):
         to_mne(found.jobs["train", "A"])
-    assert "of train" in str(caught.value)
 
 
-def test_scores_are_called_as_scikit_learn_calls_them() -> None:
+def test_scores_and_axes_have_names_of_scikit_learn_and_of_the_summary() -> None:
     assert {*SCORING.values(), "roc_auc_ovr"} <= {*get_scorer_names()}
-
-
-def test_the_summary_says_which_axis_is_which() -> None:
     (scores,) = participant_scores(kind_result(participants=1, bins=12, test_bins=10))
     for name in ("curve", "generalization"):
         assert np.shape(scores[name]) == tuple(len(scores[axis]) for axis in SUMMARY_AXES[name])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -39,22 +41,10 @@ def smallest_p_of_one(seed: int, permutations: int) -> list[float]:
     train = amplitude_features(recording, FEATURES)
     folds = stratified_folds(train.labels, ASKED.decoding.folds, seed)
     shuffled = permuted_labels(train.labels, permutations, seed=seed, names=("S01", "study"), folds=folds)
-    scores = np.stack(
-        [
-            retrained_scores(
-                train.data,
-                labels,
-                folds,
-                None,
-                labels,
-                within=False,
-                n_classes=len(CLASSES),
-                decoding=ASKED.decoding,
-                estimator=ASKED.estimator,
-            )[0]
-            for labels in (train.labels, *shuffled)
-        ]
-    )
+    how: dict[str, Any] = {"n_classes": len(CLASSES), "within": False}
+    how |= {"decoding": ASKED.decoding, "estimator": ASKED.estimator}
+    every = (train.labels, *shuffled)
+    scores = np.stack([retrained_scores(train.data, each, folds, None, each, **how)[0] for each in every])
     result = group_statistics(scores[:1], [scores[1:]], chance=CHANCE, settings=GroupSettings())
     return [float(result.p_max.min()), float(result.p_cluster.min())]
 

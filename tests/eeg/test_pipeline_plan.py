@@ -22,9 +22,9 @@ from eeg_studies import (
 )
 from jobs_exax import Exax
 from jobs_project import empty_project
+from refusal import refusal
 
 from build_scripts.build_pipeline import pipeline
-from shortloop.base.errors import InputError
 from shortloop.eeg.pipeline import StudyRun
 from shortloop.eeg.study.load import DEFAULT_STUDY, read_study
 from shortloop.eeg.study.schema import Study
@@ -56,13 +56,10 @@ def test_the_default_study(project: Path) -> None:
     assert {job.partition for job in plan.jobs} == {*study.participants, None}
 
 
-def test_a_kind_that_is_not_applied(project: Path) -> None:
+def test_kinds_that_are_not_applied_or_ready_made(project: Path, thesis: Path) -> None:
     plan = plan_of_text(project, SIMULATED, AMPLITUDE + NOT_APPLIED + POWER)
     found = stages(plan)
     assert (found["apply"], found["train"], found["permute"], found["evoked"]) == (3, 6, 6, 3)
-
-
-def test_ready_made_features_are_imported_for_each_kind(thesis: Path) -> None:
     plan = plan_of_text(thesis, THESIS, AMPLITUDE + NOT_APPLIED + POWER)
     found = stages(plan)
     assert (found["import_features"], found["check"], found["train"], found["apply"]) == (6, 1, 6, 3)
@@ -75,21 +72,14 @@ def test_a_plan_reads_no_recording(thesis: Path, monkeypatch: pytest.MonkeyPatch
     assert not list((thesis / "workdirs/main").glob("main-*"))
 
 
-def test_a_missing_file_stops_the_plan(thesis: Path) -> None:
-    (thesis / "B_test.mat").unlink()
-    with pytest.raises(InputError) as caught:
-        plan_of_text(thesis, THESIS, POWER)
-    assert caught.value.where["participant"] == "B"
-    assert "B_test.mat" in caught.value.message
-
-
-def test_a_phase_without_a_file_stops_the_plan(thesis: Path) -> None:
+def test_a_missing_file_stops_the_plan_as_does_a_phase_without_one(thesis: Path) -> None:
     """The decoded phase may be missing, but not if the classifiers are to be applied to it."""
-    with pytest.raises(InputError) as caught:
+    with refusal("", "apply = false", field="input.amplitude.test"):
         plan_of_text(thesis, THESIS, AMPLITUDE)
-    assert caught.value.field == "input.amplitude.test"
-    assert "apply = false" in str(caught.value.hint)
     assert len(plan_of_text(thesis, THESIS, AMPLITUDE + NOT_APPLIED).jobs) == 3 * 5 + 4
+    (thesis / "B_test.mat").unlink()
+    with refusal("", "B_test.mat", participant="B", field="input.power.test"):
+        plan_of_text(thesis, THESIS, POWER)
 
 
 @pytest.fixture
@@ -114,9 +104,8 @@ def test_a_run_builds_what_the_plan_counts(
     plan = plan_of(study, DEFAULT_STUDY)
     exax = Exax(project, {})
     run = run_with(exax, study)
-    assert [(job.stage, job.partition) for job in run.jobs] == [
-        (job.stage, job.partition) for job in plan.jobs
-    ]
+    built, planned = ([(job.stage, job.partition) for job in each.jobs] for each in (run, plan))
+    assert built == planned
     assert len(exax.asked) == expected_jobs(2, 2)
     assert all(job.fresh and job.seconds == 0.25 for job in run.jobs)
     assert len({job.job for job in run.jobs}) == len(run.jobs)
@@ -156,11 +145,3 @@ def test_where_the_files_are_is_in_no_key(thesis: Path) -> None:
     file = write_study(thesis, THESIS.replace('folder = "."', 'folder = "moved"'), POWER)
     again = run_with(exax, read_study(file), file)
     assert not any(job.fresh for job in again.jobs)
-
-
-def test_a_feature_file_that_is_missing_is_named_by_its_field(thesis: Path) -> None:
-    file = write_study(thesis, THESIS, POWER)
-    (thesis / "A_test.mat").unlink()
-    with pytest.raises(InputError) as caught:
-        run_with(Exax(thesis, {}), read_study(file), file)
-    assert caught.value.field == "input.power.test"

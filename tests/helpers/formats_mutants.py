@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from edf_files import signal, write_edf
 from eeg_recordings import exported
 from scipy.io import savemat
-from test_formats_edf import signal, write_edf
 
 FORMATS = ("mat", "npz", "fif", "edf", "set", "vhdr", "ft", "csv")
 NAME = "s"  # of the file and of the struct in it

@@ -142,7 +142,7 @@ def each(unit, power: int, data: Job):
 
 
 def test_an_option_in_the_place_of_a_unit_is_explained(methods: Path) -> None:
-    (methods / "a_each.py").write_text(UNITS, encoding="utf-8")
+    write(methods, "methods/a_each.py", UNITS)
     with pytest.raises(InputError, match="wrong arguments for the stage each") as caught:
         asked("each", power=2, data=PANEL)
     assert "before power" in str(caught.value.hint)

@@ -1,23 +1,35 @@
-"""Recordings that differ from the others, or have too few trials, are named."""
+"""Recordings that differ from the others, are there twice, or have too few trials, are named."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import warnings
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import mne
 import numpy as np
 import pytest
+from eeg_recordings import exported, make_raw, read
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusal import refusal
 from sklearn.model_selection import StratifiedKFold
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.checks.consistency import check_alike, check_scales, check_trials
+from shortloop.eeg.checks.consistency import check_alike, check_scales, check_trials, refuse_repeated
+from shortloop.eeg.checks.same_trials import (
+    feature_digests,
+    refuse_same_features,
+    refuse_shared,
+    trial_digests,
+)
 from shortloop.eeg.checks.summary import RecordingSummary, summarize
 from shortloop.eeg.data import Epochs, Features
+from shortloop.stages.inputs import File
 
 EPOCHS = RecordingSummary(
     participant="S1",
@@ -37,18 +49,23 @@ POWER = replace(POWER, names=("a", "b"), times=(0.0, 0.1))
 
 
 def study_of(one: RecordingSummary, **odd: Any) -> list[RecordingSummary]:
-    everyone = [
-        replace(one, participant=f"S{n}", phase=phase) for n in (1, 2, 3) for phase in ("study", "test")
-    ]
+    each = [(f"S{n}", phase) for n in (1, 2, 3) for phase in ("study", "test")]
+    everyone = [replace(one, participant=who, phase=phase) for who, phase in each]
     everyone[3] = replace(everyone[3], file="odd.fif", **odd)
     return everyone
 
 
-def test_equal_recordings_pass() -> None:
+def test_equal_recordings_pass_and_phases_have_times_of_their_own() -> None:
     check_alike([])
     check_alike([EPOCHS])
     check_alike(study_of(EPOCHS) + study_of(POWER))
+    check_alike([*study_of(POWER), *study_of(replace(POWER, kind="amplitude", bins=40, features=341))])
     check_alike(study_of(EPOCHS, tmin=-0.5001, sfreq=512.0001, trials={"face": 5, "house": 50}))
+    later = [replace(each, times=(1.0, 1.1)) if each.phase == "test" else each for each in study_of(POWER)]
+    assert len(check_alike(later)) == len(later)
+    with refusal("times of bins of the test phase", found="0.05 to 0.15", participant="S2") as refused:
+        check_alike(study_of(POWER, times=(0.05, 0.15)))
+    assert str(refused.value.expected).startswith("0 to 0.1, as in S1, test")
 
 
 @pytest.mark.parametrize(
@@ -77,10 +94,6 @@ def test_the_odd_one_out_is_named(
     assert found in str(error.found)
     assert expected in str(error.expected)
     assert "S1, study" in str(error.expected)
-
-
-def test_kinds_are_compared_with_their_like() -> None:
-    check_alike([*study_of(POWER), *study_of(replace(POWER, kind="amplitude", bins=40, features=341))])
 
 
 @settings(max_examples=60, deadline=None)
@@ -120,11 +133,6 @@ def test_the_class_with_too_few_trials_is_named() -> None:
     assert caught.value.found == "9 trials of face"
 
 
-def test_summaries_survive_json() -> None:
-    for summary in (EPOCHS, POWER):
-        assert RecordingSummary.from_dict(json.loads(json.dumps(summary.to_dict()))) == summary
-
-
 def test_summary_of_epochs_and_of_features() -> None:
     labels = np.array([0, 0, 2])
     epochs = Epochs(
@@ -139,21 +147,17 @@ def test_summary_of_epochs_and_of_features() -> None:
     )
     summary = summarize(features, participant="S1", phase="study", file="f")
     assert (summary.kind, summary.bins, summary.features, summary.samples) == ("power", 4, 7, 0)
-    json.dumps(summary.to_dict())
+    for each in (EPOCHS, POWER, summary):
+        assert RecordingSummary.from_dict(json.loads(json.dumps(each.to_dict()))) == each
 
 
 def sized(*amplitudes: float) -> list[RecordingSummary]:
-    return [
-        replace(
-            EPOCHS, participant=f"S{number // 2 + 1}", phase=phase, amplitude=size, unit="V", file=f"{size}"
-        )
-        for number, (size, phase) in enumerate(zip(amplitudes, ["study", "test"] * len(amplitudes)))
-    ]
-
-
-@pytest.mark.parametrize("sizes", [(1e-5, 2e-5, 9e-5, 3e-6), (1e-5,), (), (0.0, 1e-5, 4e-4, 6e-6)])
-def test_signals_of_usual_size(sizes: tuple[float, ...]) -> None:
-    assert check_scales(sized(*sizes)) == {}
+    made = []
+    for number, size in enumerate(amplitudes):
+        who, phase = f"S{number // 2 + 1}", ("study", "test")[number % 2]
+        one = replace(EPOCHS, participant=who, phase=phase, amplitude=size, unit="V", file=f"{size}")
+        made.append(one)
+    return made
 
 
 @pytest.mark.parametrize("apart", [1e6, 1e-6, 2e5])
@@ -168,16 +172,155 @@ def test_volts_beside_microvolts(apart: float) -> None:
 
 @pytest.mark.parametrize(("apart", "word"), [(1e3, "1e+03 times larger"), (1e-3, "1e+03 times smaller")])
 def test_millivolts_beside_microvolts_are_told_of(apart: float, word: str) -> None:
+    for usual in ((1e-5, 2e-5, 9e-5, 3e-6), (1e-5,), (), (0.0, 1e-5, 4e-4, 6e-6)):
+        assert check_scales(sized(*usual)) == {}
     odd = check_scales(sized(1e-5, 2e-5, 1e-5, 1e-5 * apart))
     assert list(odd) == [3]
     assert word in odd[3]
     assert "as in S1, study" in odd[3]
 
 
-def test_bins_of_each_phase_have_times_of_their_own() -> None:
-    later = [replace(each, times=(1.0, 1.1)) if each.phase == "test" else each for each in study_of(POWER)]
-    assert len(check_alike(later)) == len(later)
-    with pytest.raises(InputError, match="times of bins of the test phase") as refused:
-        check_alike(study_of(POWER, times=(0.05, 0.15)))
-    assert (refused.value.found, refused.value.where["participant"]) == ("0.05 to 0.15", "S2")
-    assert str(refused.value.expected).startswith("0 to 0.1, as in S1, test")
+A1, A2, B1, B2 = (File(f"content of {name}", Path(f"/data/{name}.mat")) for name in ("A1", "A2", "B1", "B2"))
+
+
+def test_each_its_own() -> None:
+    """Or one for all phases of a participant; what nobody has read is not compared."""
+    refuse_repeated({"A": {"study": [A1], "test": [A1]}, "B": {"study": [B1], "test": [B1]}}, "input.files")
+    unread = [File("", file.path) for file in (A1, B1)]
+    refuse_repeated({"A": {"study": unread[:1]}, "B": {"study": unread[1:]}}, "input.files")
+    refuse_repeated({"A": {"study": [A1], "test": [A2]}, "B": {"study": [B1], "test": [B2]}}, "input.files")
+
+
+@pytest.mark.parametrize(
+    ("files", "participant", "phase"),
+    [
+        ({"A": {"study": [A1]}, "B": {"study": [A1]}}, "B", "study"),
+        ({"A": {"study": [A1]}, "B": {"study": [File(A1.content, B1.path)]}}, "B", "study"),
+        ({"A": {"study": [A1], "test": [File(A1.content, A2.path)]}}, "A", "test"),
+        ({"A": {"study": [A1, File(A1.content, A2.path)]}}, "A", "study"),
+    ],
+    ids=["one file for two", "a copy for another", "trained on and decoded", "in one phase"],
+)
+def test_twice_is_refused(files: dict[str, dict[str, list[File]]], participant: str, phase: str) -> None:
+    with pytest.raises(InputError, match="there twice") as caught:
+        refuse_repeated(files, "input.files")
+    error = caught.value
+    assert error.where["participant"] == participant
+    assert f"input.files.{phase}" in error.message
+    assert str(A1.path) in error.message
+
+
+EVENTS = {"face": ("0",), "house": ("1",)}
+
+
+def npz(file: Path, data: np.ndarray, y: np.ndarray) -> Path:
+    np.savez(file, X=data, y=y, t=np.arange(data.shape[2]) / 100, ch=["Fz", "Cz"])
+    return file
+
+
+def trials(seed: int = 0, number: int = 10) -> tuple[np.ndarray, np.ndarray]:
+    return np.random.default_rng(seed).standard_normal((number, 2, 30)) * 1e-5, np.arange(number) % 2
+
+
+def warned(*arguments: Any, **given: Any) -> tuple[Any, list[str]]:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = read(*arguments, **given)
+    return found, [str(each.message) for each in caught]
+
+
+def test_classes_that_were_balanced_by_drawing_again(tmp_path: Path) -> None:
+    data, y = trials()
+    again = [1, 3, 3]
+    file = npz(tmp_path / "S1.npz", np.concatenate([data, data[again]]), np.r_[y, y[again]])
+    epochs, (text,) = warned("npz", [file], events=EVENTS)
+    np.testing.assert_array_equal(epochs.data, data)
+    np.testing.assert_array_equal(epochs.labels, y)
+    np.testing.assert_array_equal(epochs.trial_info["event"], y.astype(str))
+    assert text.startswith("S1, S1.npz: 3 of 13 trials are there twice, the first is trial 11, as trial 2")
+    assert "drawn with replacement" in text
+
+
+def test_two_files_of_the_same_moments_are_told_of(tmp_path: Path) -> None:
+    """A second amplifier has other samples of the same trials; a second run has trials of its own."""
+    raw = make_raw(0)
+    first = exported(raw, tmp_path / "S1_left.edf")
+    noise = np.random.default_rng(7).standard_normal(raw.get_data().shape) * 1e-5
+    other = mne.io.RawArray(raw.get_data() + noise, raw.info, verbose="ERROR")
+    parallel = exported(other.set_annotations(raw.annotations), tmp_path / "S1_right.edf")
+    run = exported(make_raw(1), tmp_path / "S1_run2.edf")
+    _, texts = warned("edf", [first, parallel])
+    (text,) = [text for text in texts if "begin when" in text]
+    assert text.startswith(
+        "S1, S1_right.edf: 13 of 13 trials begin when trials of the same class begin in S1_l"
+    )
+    assert not any("begin when" in text for text in warned("edf", [first, run])[1])
+    assert sum("begin when" in text for text in warned("edf", [first, run, parallel])[1]) == 1
+
+
+def test_trials_without_signal_and_epochs_that_share_samples_are_no_copies(tmp_path: Path) -> None:
+    data, y = trials()
+    data[[2, 5]] = 0  # of both classes
+    epochs, (text,) = warned("npz", [npz(tmp_path / "S1.npz", data, y)], events=EVENTS)
+    assert len(epochs.labels) == 10
+    assert "2 of 10 trials are flat in all channels" in text
+    assert trial_digests(data)[0][2] is None
+    epochs, texts = warned("fif", [exported(make_raw(), tmp_path / "S1_raw.fif")], tmin=-1.0, tmax=1.0)
+    assert len(epochs.labels) >= 12
+    assert not [text for text in texts if "twice" in text]
+
+
+def test_what_was_left_out_is_in_the_account(tmp_path: Path) -> None:
+    raw = make_raw()
+    events, ids = mne.events_from_annotations(raw, verbose="ERROR")
+    wanted = {name: ids[name] for name in ("face", "house")}
+    epochs = mne.Epochs(raw, events, wanted, -0.25, 0.5, baseline=None, preload=True, verbose="ERROR")
+    twice = mne.concatenate_epochs([epochs, epochs[:3]], verbose="ERROR")
+    twice.save(tmp_path / "S1-epo.fif", fmt="double", verbose="ERROR")
+    found, texts = warned("fif", [tmp_path / "S1-epo.fif"], tmin=None, tmax=None)
+    assert len(found.labels) == len(epochs)
+    assert any(f"3 of {len(twice)} trials are there twice" in text for text in texts)
+    (account,) = found.accounts
+    dropped = [each for each in account["dropped"] if each["reason"] == "there twice"]
+    assert sum(each["trials"] for each in dropped) == 3
+
+
+def test_one_trial_in_two_phases_is_enough() -> None:
+    study, _ = trials(0)
+    test, _ = trials(1)
+    test[6] = study[2]
+    test[7] = 0
+    study[3] = 0
+    how: dict[str, Any] = {"participant": "S1", "files": {"study": "a", "test": "b"}, "field": "input.files"}
+    with pytest.raises(InputError, match="what they were trained on") as caught:
+        refuse_shared(dict(zip(("study", "test"), trial_digests(study, test))), **how)
+    assert "1 of 10 trials have the same samples, the first is trial 7, as trial 3" in str(caught.value.found)
+    assert "overlap" in str(caught.value.hint)
+    test[6] = -test[6]
+    refuse_shared(dict(zip(("study", "test"), trial_digests(study, test))), **how)
+
+
+def test_features_that_are_there_twice() -> None:
+    data = np.random.default_rng(0).standard_normal((5, 8, 3))
+    data[:, 4] = 0
+    data[:, 6] = 0
+    refuse_same_features(data, "study")
+    data[:, 7] = data[:, 1]
+    with refusal("there twice", "trial 8, as trial 2"):
+        refuse_same_features(np.asfortranarray(data), "study")
+    assert feature_digests(data)[0][4] is None
+
+
+@pytest.mark.parametrize("shape", [(40, 3, 50), (40, 1, 9), (40, 7)])
+def test_hashes_are_equal_if_and_only_if_trials_are(shape: tuple[int, ...]) -> None:
+    """Also where trials differ in one sample, and where all have those in common that are looked at first."""
+    rng = np.random.default_rng(3)
+    data = rng.integers(0, 2, shape).astype(float)
+    data[5], data[9] = data[4], data[4]
+    data[9, ..., -2] += 1e-9
+    other = np.concatenate([data[[4, 9]], rng.standard_normal((3, *shape[1:]))])
+    digests = [each for part in trial_digests(data, other) for each in part]
+    trials = [*data, *other]
+    for i, j in itertools.combinations(range(len(trials)), 2):
+        same = digests[i] is not None and digests[i] == digests[j]
+        assert same == ((trials[i] == trials[j]).all() and len({*trials[i].flat}) > 1)

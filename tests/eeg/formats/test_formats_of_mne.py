@@ -1,7 +1,8 @@
-"""Formats that MNE alone reads: samples, events and channels are those that were written."""
+"""Formats that MNE alone reads: samples and events are those that were written; folders are keyed as read."""
 
 from __future__ import annotations
 
+import shutil
 import struct
 import sys
 from pathlib import Path
@@ -10,21 +11,28 @@ import mne
 import numpy as np
 import pytest
 from eeg_folders import CHANNELS, recording
+from eeg_proposed import proposed_study, runnable
 from eeg_recordings import CLASSES, read
 from handmade_recordings import (
     CODES,
     UNIT,
     WRITERS,
     write_bci2000,
+    write_ctf,
     write_gdf,
     write_mff,
     write_nihon,
     write_persyst,
 )
+from kit_files import write_kit
+from refusal import refusal
 
 from shortloop.base.errors import InputError
+from shortloop.eeg.data import Epochs
 from shortloop.eeg.formats.base import InputSettings, RecordedInput
+from shortloop.eeg.formats.files.find import ENDINGS, find_files, is_recording, recording_of
 from shortloop.eeg.formats.files.recognised import recognised
+from shortloop.keys.hashing import hash_files
 
 pytestmark = pytest.mark.filterwarnings("ignore:S1, ", "ignore:invalid value:RuntimeWarning:mne")
 CODED = {"face": [CODES["face"]], "house": [CODES["house"]]}
@@ -59,9 +67,11 @@ def test_epochs_are_those_that_were_written(file: Path) -> None:
 def test_a_recording_that_is_cut_short_is_refused(file: Path) -> None:
     samples = file if file.is_file() else max(file.iterdir(), key=lambda path: path.stat().st_size)
     content = samples.read_bytes()
-    samples.write_bytes(content[: len(content) // 2])
-    with pytest.raises(InputError):
-        read("mne", [file], events={} if file.suffix in NAMED else CODED)
+    for size in (len(content) // 2, 100):
+        samples.write_bytes(content[:size])
+        with refusal("", file=file) as refused:
+            read("mne", [file], events={} if file.suffix in NAMED else CODED)
+        assert "shortloop-" not in refused.value.message
 
 
 def test_bci2000_is_told_from_curry_and_read(tmp_path: Path) -> None:
@@ -112,24 +122,21 @@ def test_what_mne_needs_of_persyst_is_said(tmp_path: Path, without: str) -> None
     write_persyst(recording("S1", trials=4), file)
     lines = file.read_text().splitlines(keepends=True)
     file.write_text("".join(line for line in lines if not line.startswith(without)))
-    with pytest.raises(InputError, match="without all that it expects of the patient") as refused:
+    with refusal("without all that it expects of the patient", f"{without}="):
         read("mne", [file])
-    assert f"{without}=" in str(refused.value.hint)
 
 
-def test_a_file_of_ant_that_is_none_is_said(tmp_path: Path) -> None:
+def test_a_file_of_ant_that_is_none_and_a_library_that_is_missing_are_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """ANT's are in RIFF, as sounds are, with the ending that Neuroscan's have."""
     file = tmp_path / "S1.cnt"
     file.write_bytes(b"RIFF" + struct.pack("<I", 4) + b"CNT " + bytes(64))
     kind = recognised(file)
     assert kind is not None
     assert kind.name == "ANT CNT"
-    with pytest.raises(InputError, match="cannot be read") as refused:
+    with refusal("cannot be read", file=file):
         read("mne", [file])
-    assert refused.value.file == str(file)
-
-
-def test_a_library_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "S1.mff"
     write_mff(recording("S1", trials=4), file)
     monkeypatch.setitem(sys.modules, "mffpy", None)
@@ -137,3 +144,164 @@ def test_a_library_that_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.
         read("mne", [file])
     assert refused.value.hint == "pip install 'shortloop[formats]'"
     assert refused.value.file == str(file)
+
+
+MORE = {
+    ".mff": {"subject.xml": "<x/>", "movie1.mov": "x", "Contents.txt": "x", "._Events_ECI.xml": "x"},
+    ".ds": dict.fromkeys(("S1.infods", "S1.acq", "hz.ds", "processing.cfg", ".S1.pos", "S1.bak"), "x"),
+}
+"""Files that programs write into such folders, and that MNE does not read."""
+
+
+@pytest.fixture(params=sorted(ENDINGS))
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    made = tmp_path / f"S1{request.param}"
+    WRITERS[request.param](recording("S1", trials=10), made)
+    return made
+
+
+def form() -> RecordedInput:
+    found = InputSettings.model_validate({"format": "mne", "files": {"run": ("x",)}})
+    assert isinstance(found, RecordedInput)
+    return found
+
+
+def in_the_key(recording: Path) -> list[tuple[str, str]]:
+    """Names and content of the files of a recording, as the options of its job have them."""
+    named = form().together(recording)
+    contents = dict(hash_files({path: path.stat().st_size for _, path in named}))
+    return [(name, contents[path]) for name, path in named]
+
+
+def test_each_byte_of_each_file_counts(folder: Path) -> None:
+    before = in_the_key(folder)
+    assert {Path(name).name for name, _ in before} == {path.name for path in folder.iterdir()}
+    for path in sorted(folder.iterdir()):
+        content = path.read_bytes()
+        path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+        changed = in_the_key(folder)
+        assert [one != other for one, other in zip(before, changed, strict=True)].count(True) == 1, path.name
+        path.write_bytes(content)
+    assert in_the_key(folder) == before
+
+
+def test_nothing_else_counts_or_is_read(folder: Path) -> None:
+    key, epochs = in_the_key(folder), read("mne", [folder])
+    for name, text in MORE[folder.suffix].items():
+        (folder / name).write_text(text)
+    (folder / "sub").mkdir()
+    (folder / "sub/info.xml").write_text("x")
+    for path in folder.iterdir():
+        path.touch()
+    assert in_the_key(folder) == key
+    same(read("mne", [folder]), epochs)
+    renamed = folder.rename(folder.with_name(f"other name{folder.suffix}"))
+    assert in_the_key(renamed) == key
+    same(read("mne", [renamed]), epochs)
+    same(read("mne", [renamed.rename(renamed.with_suffix(folder.suffix.upper()))]), epochs)
+    renamed.with_suffix(folder.suffix.upper()).rename(renamed)
+    elsewhere = folder.parent / "elsewhere"
+    elsewhere.mkdir()
+    assert in_the_key(Path(shutil.move(renamed, elsewhere))) == key
+
+
+def same(found: Epochs, expected: Epochs) -> None:
+    np.testing.assert_array_equal(found.data, expected.data)
+    np.testing.assert_array_equal(found.labels, expected.labels)
+
+
+def test_files_that_are_not_always_there(tmp_path: Path) -> None:
+    """What MNE looks for is read where it is there, and is in the key."""
+    folder = tmp_path / "S1.ds"
+    write_ctf(recording("S1", trials=10), folder)
+    (folder / "bad.segments").write_text("MUSCLE 4.0 6.0\n")
+    (folder / "BadChannels").write_text("Fz\n")
+    epochs = read("mne", [folder])
+    assert "Fz" not in epochs.channels
+    (account,) = epochs.accounts
+    assert {each["reason"] for each in account["dropped"]} == {"annotated as bad_MUSCLE"}
+    more = {"S1.eeg", "S1.pos", "S1.hc", "S1.1_meg4"}
+    for name in more:
+        (folder / name).write_text("1\tFz\t1.0\t2.0\t3.0\n")
+    assert {"bad.segments", "BadChannels", *more} < {Path(name).name for name, _ in in_the_key(folder)}
+
+
+def test_events_beside_a_folder(folder: Path) -> None:
+    """A table beside it goes first, and is in the key."""
+    table = folder.with_name("S1_events.tsv")
+    table.write_text("onset\ttrial_type\n3.0\tface\n5.0\thouse\n")
+    assert len(read("mne", [folder]).labels) == 2
+    names = [name for name, _ in in_the_key(folder)]
+    assert names[-1].endswith("_events.tsv")
+
+
+@pytest.mark.parametrize(
+    "pattern", ["{participant}.mff", "{participant}*", "*/{participant}.mff", "**/S1.mff"]
+)
+def test_patterns_find_folders(tmp_path: Path, pattern: str) -> None:
+    at = tmp_path / "below" if "/" in pattern else tmp_path
+    write_mff(recording("S1", trials=2), at / "S1.mff")
+    write_mff(recording("S1", trials=2), at / "S10.mff")
+    (at / "S1 notes").mkdir()
+    found = find_files(tmp_path, [pattern], participant="S1", folders=ENDINGS)
+    assert found == [at / "S1.mff"]
+
+
+def test_a_folder_that_is_none(folder: Path, tmp_path: Path) -> None:
+    header = next(path for path in folder.iterdir() if recording_of(path) == folder)
+    header.unlink()
+    assert not is_recording(folder)
+    with refusal("a file is missing", found="a folder without the header of a recording"):
+        find_files(folder.parent, [folder.name], participant="S1", folders=ENDINGS)
+    with refusal("", hint='write format = "mne"'):
+        find_files(folder.parent, [folder.name], participant="S1")
+    assert recording_of(tmp_path / "S1.ds/S1.edf") == tmp_path / "S1.ds/S1.edf"
+    (tmp_path / "S2.mff").mkdir()
+    assert not is_recording(tmp_path / "S2.mff")
+
+
+@pytest.mark.parametrize("name", ["signal1.bin", "Events_ECI.xml", "epochs.xml", "sensorLayout.xml"])
+def test_what_is_missing_is_no_silence(tmp_path: Path, name: str) -> None:
+    write_mff(recording("S1", trials=4), tmp_path / "S1.mff")
+    (tmp_path / "S1.mff" / name).unlink()
+    with pytest.raises(InputError):
+        read("mne", [tmp_path / "S1.mff"])
+
+
+RATE, SAMPLES = 500.0, 30_000
+AT = 600 + 700 * np.arange(40)
+
+
+def steps(seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).integers(-2000, 2000, (4, SAMPLES))
+
+
+def recording_of_kit(file: Path, seed: int = 0) -> Path:
+    return write_kit(file, steps(seed), RATE, {int(at): number % 2 for number, at in enumerate(AT)})
+
+
+@pytest.mark.parametrize("ending", [".con", ".sqd"])
+def test_samples_and_triggers(tmp_path: Path, ending: str) -> None:
+    file = recording_of_kit(tmp_path / f"S1{ending}")
+    kind = recognised(file)
+    assert kind is not None
+    assert (kind.name, kind.format) == ("KIT", "mne")
+    epochs = read("mne", [file], events={"face": [1], "house": [2]})
+    raw = mne.io.read_raw_kit(file, verbose="ERROR")
+    data = raw.get_data(picks="meg")
+    factor = data[0, 0] / steps(0)[0, 0]
+    np.testing.assert_allclose(data, steps(0) * factor, rtol=1e-9)
+    expected = np.stack([data[:, at - 125 : at + 251] for at in AT])
+    np.testing.assert_allclose(epochs.data, expected, rtol=1e-12)
+    assert epochs.labels.tolist() == [0, 1] * 20
+    assert epochs.sfreq == RATE
+
+
+def test_from_a_folder_to_a_study(tmp_path: Path) -> None:
+    for who in range(3):
+        recording_of_kit(tmp_path / f"data/P{who}.con", who)
+    (tmp_path / "data/settings.con").write_text("[window]\nsize = 5\n" * 20)  # others have this ending, too
+    found, file = proposed_study(tmp_path / "data")
+    assert "3 participants: P0, P1, P2" in found.lines
+    assert any("settings.con" in line for line in found.lines)
+    runnable(file, classes=("1", "2"))

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from refusal import refusal
 from scipy import signal, stats
 
-from shortloop.base.errors import InputError
 from shortloop.eeg.data import Epochs
 from shortloop.eeg.formats.read import read_epochs
 from shortloop.eeg.formats.simulated import SimulatedInput
@@ -22,15 +22,8 @@ CLASSES = ("face", "landmark", "object")
 
 def simulate(participant: str = "S01", phase: str = "study", seed: int = 7, **settings: Any) -> Epochs:
     training = settings.pop("training", phase == "study")
-    return read_epochs(
-        SimulatedInput(format="simulated", **settings),
-        (),
-        participant=participant,
-        phase=phase,
-        classes=CLASSES,
-        seed=seed,
-        training=training,
-    )
+    who: dict[str, Any] = {"participant": participant, "phase": phase, "seed": seed, "training": training}
+    return read_epochs(SimulatedInput(format="simulated", **settings), (), classes=CLASSES, **who)
 
 
 def digest(epochs: Epochs) -> str:
@@ -72,15 +65,6 @@ def test_strength_and_weakening_scale_the_effect() -> None:
     )
 
 
-def test_classes_differ_in_the_window_and_not_before() -> None:
-    epochs = simulate()
-    p = anova(epochs, epochs.data)
-    before = p[:, epochs.times < 0.1][:, ::16]
-    during = p[:, (epochs.times > 0.2) & (epochs.times < 0.3)]
-    assert before.min() > 0.01 / before.size
-    assert (during < 0.001).any(axis=0).all()
-
-
 def test_the_burst_is_induced() -> None:
     epochs = simulate(strength=2.0)
     # What is left without the class averages has no evoked effect: only the power can tell the classes.
@@ -112,13 +96,12 @@ def test_same_seed_same_bits_in_any_process() -> None:
     here = digest(simulate(trials=4))
     np.random.seed(2)  # noqa: NPY002
     assert digest(simulate(trials=4)) == here
-    code = (
-        "import hashlib; "
-        "from shortloop.eeg.formats.simulated import SimulatedInput; "
-        "e = SimulatedInput(format='simulated', trials=4).generate(participant='S01', phase='study', "
-        f"classes={CLASSES!r}, seed=7, training=True); "
-        "print(hashlib.sha256(e.data.tobytes() + e.labels.tobytes()).hexdigest())"
-    )
+    code = f"""
+import hashlib
+from shortloop.eeg.formats.simulated import SimulatedInput
+how = {{"participant": "S01", "phase": "study", "classes": {CLASSES!r}, "seed": 7, "training": True}}
+e = SimulatedInput(format="simulated", trials=4).generate(**how)
+print(hashlib.sha256(e.data.tobytes() + e.labels.tobytes()).hexdigest())"""
     environment = {**os.environ, "PYTHONHASHSEED": "12345"}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
@@ -126,12 +109,17 @@ def test_same_seed_same_bits_in_any_process() -> None:
     assert done.stdout.strip() == here
 
 
-def test_participants_phases_and_seeds_have_their_own_noise() -> None:
+def test_noise_is_of_each_participant_phase_and_seed_and_falls_as_one_over_f() -> None:
     kinds: list[dict[str, Any]] = [{}, {"participant": "S02"}, {"phase": "test"}, {"seed": 8}]
     each = [simulate(strength=0.0, **kind) for kind in kinds]
     flat = np.array([epochs.data[:, :, 0].ravel() for epochs in each])
     assert np.abs(np.corrcoef(flat) - np.eye(4)).max() < 4 / np.sqrt(flat.shape[1])
     assert len({epochs.labels.tobytes() for epochs in each}) == 4
+    epochs = simulate(strength=0.0, tmin=-2.0, tmax=2.0, channels=8, trials=20)
+    freqs, power = signal.welch(epochs.data, epochs.sfreq, nperseg=512)
+    keep = (freqs >= 2) & (freqs <= 20)
+    slope = stats.linregress(np.log(freqs[keep]), np.log(power.mean(axis=(0, 1))[keep])).slope
+    assert -1.15 < slope < -0.8
 
 
 def topographies(epochs: Epochs, time: float) -> np.ndarray:
@@ -148,14 +136,6 @@ def test_patterns_are_the_same_at_test_but_not_in_another_participant() -> None:
     assert abs(np.corrcoef(study, other)[0, 1]) < 0.6
 
 
-def test_the_noise_falls_as_one_over_f() -> None:
-    epochs = simulate(strength=0.0, tmin=-2.0, tmax=2.0, channels=8, trials=20)
-    freqs, power = signal.welch(epochs.data, epochs.sfreq, nperseg=512)
-    keep = (freqs >= 2) & (freqs <= 20)
-    slope = stats.linregress(np.log(freqs[keep]), np.log(power.mean(axis=(0, 1))[keep])).slope
-    assert -1.15 < slope < -0.8
-
-
 @pytest.mark.parametrize(
     ("settings", "phase", "field"),
     [
@@ -165,6 +145,5 @@ def test_the_noise_falls_as_one_over_f() -> None:
     ],
 )
 def test_a_window_outside_the_epochs_is_an_error(settings: dict[str, Any], phase: str, field: str) -> None:
-    with pytest.raises(InputError) as caught:
+    with refusal("", field=field):
         simulate(phase=phase, **settings)
-    assert caught.value.field == field

@@ -1,7 +1,8 @@
-"""Classification data in .mat files: what was saved is what is read."""
+"""Classification data in .mat files: what is read or mapped is what SciPy reads; anything else is refused."""
 
 from __future__ import annotations
 
+import struct as bytes_of
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.lib.format import open_memmap
-from scipy.io import savemat
+from refusal import refusal
+from scipy.io import loadmat, savemat
+from scipy.sparse import csc_matrix
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.data import Features
 from shortloop.eeg.formats.edf import EdfInput
 from shortloop.eeg.formats.read import read_epochs, read_features
 from shortloop.eeg.formats.thesis import ThesisInput
+from shortloop.eeg.headers.mat5 import NotMappable, open_struct
 
 INPUT = ThesisInput(format="thesis", power={"study": "x.mat"})
 NAMES = np.array(["Face", "Landmark", "Object"], dtype=object)
@@ -24,8 +28,7 @@ NAMES = np.array(["Face", "Landmark", "Object"], dtype=object)
 
 def cell(items: list[Any]) -> np.ndarray:
     out = np.empty(len(items), dtype=object)
-    for index, item in enumerate(items):
-        out[index] = item
+    out[:] = items
     return out
 
 
@@ -88,9 +91,8 @@ def test_version_7_3_is_read_as_the_others(
     np.testing.assert_array_equal(two.data, np.stack(bins[:count])[:, y != 1])
     matrix = save_hdf5(tmp_path, {**struct(y, bins[:1]), "feature": bins[0]}, "matrix")
     np.testing.assert_array_equal(read(matrix).data, bins[0][np.newaxis])
-    with pytest.raises(InputError, match="no struct of its own name") as caught:
+    with refusal("no struct of its own name", found="Subj01_study_data"):
         read(file.rename(tmp_path / "other.mat"))
-    assert caught.value.found == "Subj01_study_data"
     lost = struct(y, bins)
     del lost["category_name"]
     with pytest.raises(InputError, match="no field category_name"):
@@ -136,9 +138,8 @@ def test_what_is_mapped_needs_no_memory(tmp_path: Path, y: np.ndarray, bins: lis
         return open_memmap(copy, mode="w+", dtype="f8", shape=shape)
 
     def read_into(file: Path, classes: tuple[str, ...]) -> Features:
-        return read_features(
-            INPUT, file, kind="power", participant="Subj01", phase="study", classes=classes, allocate=allocate
-        )
+        given: dict[str, Any] = {"participant": "Subj01", "phase": "study", "allocate": allocate}
+        return read_features(INPUT, file, kind="power", classes=classes, **given)
 
     file = save(tmp_path, struct(y, bins))
     assert read_into(file, ("Face", "Landmark", "Object")).span is not None
@@ -150,86 +151,17 @@ def test_what_is_mapped_needs_no_memory(tmp_path: Path, y: np.ndarray, bins: lis
     assert np.load(copy)[0, 0, 0] == 5
 
 
-def test_units_and_kinds(tmp_path: Path, y: np.ndarray, bins: list[np.ndarray]) -> None:
-    file = save(tmp_path, struct(y, bins, trialinfo=np.c_[y + 1, y]))
-    power, amplitude = read(file), read(file, kind="amplitude")
-    assert (power.kind, power.unit, power.time_unit) == ("power", "V²", "bin")
-    assert (amplitude.kind, amplitude.unit) == ("amplitude", "V")
-
-
-def test_names_may_be_a_matrix_of_characters(tmp_path: Path, y: np.ndarray, bins: list[np.ndarray]) -> None:
-    features = read(save(tmp_path, struct(y, bins, category_name=NAMES[y].astype("U8"))))
-    np.testing.assert_array_equal(features.labels, y)
-
-
-def expect(
-    file: Path, problem: str, *parts: str, classes: tuple[str, ...] = ("Face", "Landmark", "Object")
-) -> None:
-    with pytest.raises(InputError, match=problem) as caught:
-        read(file, classes=classes)
-    assert caught.value.where["participant"] == "Subj01"
-    assert caught.value.file == str(file)
-    for part in parts:
-        assert part in str(caught.value)
-
-
-@pytest.mark.parametrize("field", ["category_name", "feature_name", "feature"])
-def test_a_missing_field_is_named(tmp_path: Path, y: np.ndarray, bins: list[np.ndarray], field: str) -> None:
-    content = struct(y, bins)
-    del content[field]
-    expect(save(tmp_path, content), f"no field {field}\n", "category")
-
-
-def test_the_struct_must_have_the_name_of_the_file(
+def test_units_kinds_and_names_and_epochs_and_features_have_their_own_door(
     tmp_path: Path, y: np.ndarray, bins: list[np.ndarray]
 ) -> None:
-    file = save(tmp_path, struct(y, bins))
-    other = file.rename(tmp_path / "Subj02_study_data.mat")
-    expect(other, "no struct of its own name", "Subj01_study_data", "Subj02_study_data")
-
-
-def test_a_variable_that_is_no_struct(tmp_path: Path) -> None:
-    file = tmp_path / "a.mat"
-    savemat(file, {"a": np.eye(3)})
-    expect(file, "no struct of its own name")
-
-
-def test_a_bin_of_another_shape_is_named(tmp_path: Path, y: np.ndarray, bins: list[np.ndarray]) -> None:
-    bins[2] = bins[2][:-1]
-    expect(save(tmp_path, struct(y, bins)), "do not fit together", "bin 3", "6 × 5", "7 trials")
-
-
-@pytest.mark.parametrize("compressed", [False, True])
-def test_category_and_name_must_agree(
-    tmp_path: Path, y: np.ndarray, bins: list[np.ndarray], compressed: bool
-) -> None:
-    category = (y + 1).astype(float)
-    category[0] = 1
-    expect(
-        save(tmp_path, struct(y, bins, category=category), compressed=compressed), "do not agree", "1 Object"
-    )
-
-
-@pytest.mark.parametrize("compressed", [False, True])
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_a_value_that_is_no_number_is_placed(
-    tmp_path: Path, y: np.ndarray, bins: list[np.ndarray], bad: float, compressed: bool
-) -> None:
-    bins[1][4, 3] = bad
-    expect(
-        save(tmp_path, struct(y, bins), compressed=compressed),
-        "not finite",
-        "bin 2, trial 5",
-        "tpoint_3",
-        "1 of 35",
-    )
-
-
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    expect(tmp_path / "none.mat", "cannot be read", "none.mat")
-
-
-def test_epochs_and_features_have_their_own_door(tmp_path: Path) -> None:
+    file = save(tmp_path, struct(y, bins, trialinfo=np.c_[y + 1, y]))
+    power, amplitude = read(file), read(file, kind="amplitude")
+    matrix = read(
+        save(tmp_path, struct(y, bins, category_name=NAMES[y].astype("U8")), "other")
+    )  # of characters
+    np.testing.assert_array_equal(matrix.labels, y)
+    assert (power.kind, power.unit, power.time_unit) == ("power", "V²", "bin")
+    assert (amplitude.kind, amplitude.unit) == ("amplitude", "V")
     with pytest.raises(InputError, match="features, not epochs"):
         read_epochs(INPUT, [tmp_path / "x.mat"], participant="S1", phase="study", classes=("a", "b"))
     edf = EdfInput(format="edf", files={"study": ("x.edf",)})
@@ -239,9 +171,221 @@ def test_epochs_and_features_have_their_own_door(tmp_path: Path) -> None:
         read_epochs(edf, [], participant="S1", phase="study", classes=("a", "b"))
 
 
+def expect(file: Path, problem: str, *parts: str) -> None:
+    with refusal(problem, participant="Subj01", file=file) as caught:
+        read(file)
+    for part in parts:
+        assert part in str(caught.value)
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_what_is_wrong_with_a_struct_is_named(
+    tmp_path: Path, y: np.ndarray, bins: list[np.ndarray], compressed: bool
+) -> None:
+    category = (y + 1).astype(float)
+    category[0] = 1
+    wrong = save(tmp_path, struct(y, bins, category=category), compressed=compressed)
+    expect(wrong, "do not agree", "1 Object")
+    for field in ("category_name", "feature_name", "feature"):
+        content = struct(y, bins)
+        del content[field]
+        expect(save(tmp_path, content, compressed=compressed), f"no field {field}\n", "category")
+    for bad in (np.nan, np.inf):
+        bins[1][4, 3] = bad
+        wrong = save(tmp_path, struct(y, bins), compressed=compressed)
+        expect(wrong, "not finite", "bin 2, trial 5", "tpoint_3", "1 of 35")
+    bins[2] = bins[2][:-1]
+    wrong = save(tmp_path, struct(y, bins), compressed=compressed)
+    expect(wrong, "do not fit together", "bin 3", "6 × 5", "7 trials")
+    other = wrong.rename(tmp_path / "Subj02_study_data.mat")
+    expect(other, "no struct of its own name", "Subj01_study_data", "Subj02_study_data")
+    savemat(tmp_path / "a.mat", {"a": np.eye(3)}, do_compression=compressed)
+    expect(tmp_path / "a.mat", "no struct of its own name")
+    expect(tmp_path / "none.mat", "cannot be read", "none.mat")
+
+
 def test_a_file_cut_short_anywhere_is_named(tmp_path: Path) -> None:
     file = save(tmp_path, struct(np.array([0, 1, 2]), [np.eye(3)] * 2))
     whole = file.read_bytes()
-    for size in range(0, len(whole), 20):
+    for size in range(0, len(whole), 60):
         file.write_bytes(whole[:size])
         expect(file, "cannot be read|no struct|no field|fit together")
+
+
+HEADER = 128  # bytes before the first variable
+TEXTS = st.lists(st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=1, max_size=12))
+
+
+def bins_of_mat5(count: int = 3, shape: tuple[int, int] = (4, 5), seed: int = 0) -> list[np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return [rng.standard_normal(shape) for _ in range(count)]
+
+
+def save_of_mat5(folder: Path, content: dict[str, Any], **settings: Any) -> Path:
+    file = folder / "s.mat"
+    savemat(file, content, **settings)
+    return file
+
+
+def mapped(file: Path) -> np.ndarray:
+    with open_struct(file, "s") as found:
+        return found.span("x").map(file)
+
+
+def refused(file: Path) -> None:
+    with pytest.raises(NotMappable):
+        mapped(file)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    count=st.integers(1, 5),
+    rows=st.integers(1, 6),
+    columns=st.integers(1, 6),
+    names=TEXTS.filter(len),
+    more=st.dictionaries(
+        st.text("abcxyz_", min_size=1, max_size=31).filter(str.isalpha), st.integers(-9, 9), max_size=3
+    ),
+    oned_as=st.sampled_from(["row", "column"]),
+    seed=st.integers(0, 99),
+)
+def test_what_is_mapped_is_what_scipy_reads(
+    tmp_path_factory: pytest.TempPathFactory,
+    count: int,
+    rows: int,
+    columns: int,
+    names: list[str],
+    more: dict[str, int],
+    oned_as: str,
+    seed: int,
+) -> None:
+    x = cell(bins_of_mat5(count, (rows, columns), seed))
+    content = {**more, "names": cell(names), "x": x, "y": np.arange(7.0)}
+    order = np.random.default_rng(seed).permutation(list(content))
+    others = {"before": np.eye(2), "s": {name: content[name] for name in order}, "t": {"x": 1.0}}
+    file = save_of_mat5(tmp_path_factory.mktemp("mat"), others, oned_as=oned_as)
+    read = loadmat(file)["s"][0, 0]
+    with open_struct(file, "s") as found:
+        assert list(found.fields) == list(read.dtype.names)
+        assert found.texts("names") == [str(each[0]) for each in read["names"].ravel()] == names
+        assert found.numbers("y") == read["y"].ravel().tolist()
+        span = found.span("x")
+    values = span.map(file)
+    np.testing.assert_array_equal(values, np.stack(list(read["x"].ravel())))
+    assert values.dtype == np.float64
+    assert values.flags.aligned
+    assert not values.flags.writeable
+    assert span.offset + values.nbytes <= file.stat().st_size
+
+
+def test_numbers_may_be_stored_in_less_than_they_are(tmp_path: Path) -> None:
+    """As MATLAB stores doubles that are whole numbers, and as a class that is read is one number for each."""
+    file = save_of_mat5(tmp_path, {"s": {"y": np.array([1.0, 2.0, 3.0, 1.0])}})
+    content = file.read_bytes()
+    wide = bytes_of.pack("<2I4d", 9, 32, 1, 2, 3, 1)
+    at = content.index(wide)
+    # The tag and the values shrink by 32 bytes, and so do the two matrices around them.
+    for packed in (bytes_of.pack("<HH4B", 2, 4, 1, 2, 3, 1), bytes_of.pack("<2I4B4x", 2, 4, 1, 2, 3, 1)):
+        shrunk = bytearray(content[:at] + packed + content[at + len(wide) :])
+        less = len(wide) - len(packed)
+        for tag in (HEADER, at - 48):
+            size = bytes_of.unpack_from("<I", shrunk, tag + 4)[0]
+            bytes_of.pack_into("<I", shrunk, tag + 4, size - less)
+        file.write_bytes(shrunk)
+        assert loadmat(file)["s"][0, 0]["y"].ravel().tolist() == [1, 2, 3, 1]
+        with open_struct(file, "s") as found:
+            assert found.numbers("y") == [1, 2, 3, 1]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        *(cell([np.eye(2), np.eye(2, dtype=each)]) for each in (complex, np.float32, np.int16)),
+        *(cell([np.eye(2), each]) for each in (np.eye(3), csc_matrix(np.eye(2)), "text", {"a": 1.0})),
+        *(cell([np.ones((2, 3)), np.ones((3, 2))]), cell([np.eye(2, dtype=bool)]), cell([])),
+        cell([np.eye(2)] * 4).reshape(2, 2),
+        *(cell([np.ones(shape), np.ones(shape)]) for shape in ((2, 2, 2), (0, 3))),
+        *(cell([cell([np.eye(2)]), cell([np.eye(2)])]), np.eye(3), "text", {"a": np.eye(2)}),
+        np.array([(np.eye(2),), (np.eye(2),)], dtype=[("x", object)]),
+    ],
+    ids=lambda odd: f"{type(odd).__name__} {getattr(odd, 'shape', '')}",
+)
+def test_any_other_cells_are_refused(tmp_path: Path, odd: Any) -> None:
+    refused(save_of_mat5(tmp_path, {"s": {"x": odd}}))
+
+
+@pytest.mark.parametrize("texts", [True, False])
+@pytest.mark.parametrize(
+    "odd",
+    [
+        *(cell(each) for each in (["Ü"], ["a", ""], ["a", 3.0], ["a", np.array(["b", "c"])], [np.eye(2)])),
+        *(np.eye(2), np.arange(3), np.ones(3) * 1j, np.array([True, False]), "1", cell([1.0])),
+    ],
+)
+def test_any_other_texts_and_numbers_are_refused(tmp_path: Path, odd: Any, texts: bool) -> None:
+    file = save_of_mat5(tmp_path, {"s": {"x": odd}})
+    with pytest.raises(NotMappable), open_struct(file, "s") as found:
+        (found.texts if texts else found.numbers)("x")
+
+
+def test_other_formats_are_refused(tmp_path: Path) -> None:
+    """And integers in the place of doubles."""
+    content = {"s": {"x": cell(bins_of_mat5())}}
+    refused(save_of_mat5(tmp_path, content, do_compression=True))
+    refused(save_of_mat5(tmp_path, {"s": np.eye(3)}, format="4"))
+    others: list[dict[str, Any]] = [{"t": {"x": 1.0}}, {"s": np.eye(2)}, {"s": cell([np.eye(2)])}, {}]
+    for other in others:
+        refused(save_of_mat5(tmp_path, other))
+    file = save_of_mat5(tmp_path, content)
+    whole = file.read_bytes()
+    heads = (whole[:124] + b"\x01\x00MI", whole[:124] + b"\x00\x02IM", b"\x00" * 4 + whole[4:128])
+    odd = [b"", b"MATLAB", b"\x89HDF\r\n\x1a\n" + bytes(500), whole + whole[128:]]
+    at = whole.rindex(bytes_of.pack("<2I", 9, 160))
+    odd += [whole[:at] + bytes_of.pack("<I", of) + whole[at + 4 :] for of in (1, 2, 5, 7, 12, 13)]
+    for damaged in [*(head + whole[128:] for head in heads), *odd]:
+        file.write_bytes(damaged)
+        refused(file)
+
+
+def test_a_file_cut_short_anywhere_or_too_long_is_refused(tmp_path: Path) -> None:
+    file = save_of_mat5(tmp_path, {"s": {"x": cell(bins_of_mat5(2, (2, 2))), "names": cell(["a", "bcdef"])}})
+    whole = file.read_bytes()
+    for size in range(len(whole)):
+        file.write_bytes(whole[:size])
+        refused(file)
+    for more in (b"\0", bytes(8), bytes(64)):
+        file.write_bytes(whole + more)
+        refused(file)
+
+
+@settings(max_examples=150, deadline=None)
+@given(at=st.integers(0, 10_000), value=st.integers(0, 2**32 - 1))
+def test_a_damaged_file_is_refused_or_lies_in_bounds(
+    tmp_path_factory: pytest.TempPathFactory, at: int, value: int
+) -> None:
+    folder = tmp_path_factory.mktemp("mat")
+    file = save_of_mat5(
+        folder,
+        {
+            "s": {
+                "x": cell(bins_of_mat5(2, (2, 2))),
+                "n": cell(["a", "bcdef"]),
+                "y": np.arange(2.0),
+            }
+        },
+    )
+    content = bytearray(file.read_bytes())
+    bytes_of.pack_into("<I", content, HEADER + 4 * (at % ((len(content) - HEADER) // 4)), value)
+    file.write_bytes(content)
+    try:
+        with open_struct(file, "s") as found:
+            if not {"x", "n", "y"} <= found.fields.keys():
+                return
+            found.texts("n")
+            found.numbers("y")
+            values = found.span("x").map(file)
+    except NotMappable:
+        return
+    assert values.shape[0] == 2
+    assert values.nbytes == np.stack(bins_of_mat5(2, (2, 2))).nbytes
+    values.sum()

@@ -1,18 +1,24 @@
-"""t and z equal SciPy's, smoothing a convolution written out, and sign flips are all or fair ones."""
+"""t, z, smoothing and clusters equal SciPy's, MNE's or plain loops; sign flips are all or fair ones."""
 
 from __future__ import annotations
 
+import itertools
 import math
+import re
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
+from mne.stats.cluster_level import _find_clusters
+from scipy import ndimage, stats
 
-from shortloop.eeg.group.maps import leave_one_out_z, one_sample_t, sign_flips
-from shortloop.eeg.group.statistics import smooth_maps
+import shortloop.eeg.group.statistics as room
+from shortloop.eeg.group.maps import TRUE, draw_rows, leave_one_out_z, one_sample_t, sign_flips
+from shortloop.eeg.group.settings import GroupSettings, limits_note
+from shortloop.eeg.group.statistics import group_statistics, label_clusters, max_cluster_mass, smooth_maps
 
 shapes = st.one_of(st.tuples(st.integers(1, 9)), st.tuples(st.integers(1, 5), st.integers(1, 5)))
 
@@ -38,9 +44,6 @@ def test_cells_without_variance(participants: int) -> None:
     rounded = np.repeat(levels[np.newaxis], participants, axis=0)
     rounded[::2] *= 1 + 1e-15
     np.testing.assert_allclose(one_sample_t(rounded), t, rtol=1e-12, atol=1e-9)
-
-
-def test_agreement_beats_near_agreement() -> None:
     agree = np.full(8, 20.0)
     nearly = agree + np.array([1, -1] * 4) * 0.05
     t = one_sample_t(np.stack([agree, nearly], axis=1))
@@ -60,7 +63,7 @@ def test_z_leaves_one_out(count: int, shape: tuple[int, ...], seed: int) -> None
         np.testing.assert_allclose(z[index][wide], expected[wide], rtol=1e-6)
 
 
-def test_z_of_cells_where_the_others_do_not_vary() -> None:
+def test_z_of_cells_where_the_others_do_not_vary_or_are_too_few() -> None:
     maps = np.full((5, 3), 100 / 3)
     maps[0, 1] = 90.0  # only one map differs: the others give no scale to measure it with
     maps[:2, 2] = [90.0, 60.0]
@@ -69,9 +72,6 @@ def test_z_of_cells_where_the_others_do_not_vary() -> None:
     assert z[0, 1] == 0
     assert (z[1:, 1] < 0).all()
     assert (z[:2, 2] > 0).all()
-
-
-def test_z_needs_two_others() -> None:
     np.testing.assert_array_equal(leave_one_out_z(np.array([[1.0], [2.0]])), [[0], [0]])
 
 
@@ -104,14 +104,11 @@ def test_planes_and_curves_equal_an_explicit_loop(
     np.testing.assert_allclose(planes, np.transpose(both, (0, 2, 1)), rtol=1e-12)
 
 
-def test_sigma_zero_copies() -> None:
+def test_smoothing_by_nothing_copies_and_of_whole_numbers_does_not_round() -> None:
     maps = np.random.default_rng(2).normal(size=(2, 4, 4))
     same = smooth_maps(maps, sigma=0.0, truncate=2.0)
     np.testing.assert_array_equal(same, maps)
     assert not np.shares_memory(same, maps)
-
-
-def test_whole_numbers_are_not_rounded() -> None:
     counts = np.array([[0, 100, 0, 0]])
     np.testing.assert_allclose(
         smooth_maps(counts, sigma=1.0, truncate=1.0, axes=(-1,)),
@@ -140,14 +137,257 @@ def test_random_patterns_where_all_are_too_many(participants: int, count: int) -
     assert (signs != other).any()
 
 
-def test_random_signs_are_fair_and_independent() -> None:
+def test_random_signs_are_fair_and_independent_and_need_a_seed() -> None:
     signs, _ = sign_flips(20, 5000, np.random.SeedSequence(6))
     ups = int((signs == 1).sum())
     assert stats.binomtest(ups, signs.size).pvalue > 1e-3
     between = np.asarray(np.corrcoef(signs.T))[np.triu_indices(20, 1)]
     assert np.abs(between).max() < 5 / np.sqrt(5000)
-
-
-def test_random_patterns_need_a_seed() -> None:
     with pytest.raises(ValueError, match="seed"):
         sign_flips(18, 1000)
+
+
+def flood(t: np.ndarray, threshold: float) -> dict[frozenset[tuple[int, ...]], float]:
+    """Cells of each cluster, and its signed mass."""
+    todo = {cell for cell in np.ndindex(t.shape) if abs(t[cell]) > threshold}
+    clusters = {}
+    while todo:
+        edge = [todo.pop()]
+        members = set(edge)
+        while edge:
+            cell = edge.pop()
+            for axis in range(t.ndim):
+                for step in (-1, 1):
+                    near = tuple(c + step * (a == axis) for a, c in enumerate(cell))
+                    if near in todo and t[near] * t[cell] > 0:
+                        todo.remove(near)
+                        members.add(near)
+                        edge.append(near)
+        clusters[frozenset(members)] = float(sum(t[m] for m in members))
+    return clusters
+
+
+def cells_of(mask: np.ndarray) -> frozenset[tuple[int, ...]]:
+    return frozenset(tuple(map(int, cell)) for cell in np.argwhere(mask))
+
+
+def found(t: np.ndarray, threshold: float) -> dict[frozenset[tuple[int, ...]], float]:
+    labels, masses = label_clusters(t, threshold)
+    return {
+        cells_of(labels == label): np.sign(label) * masses[label] for label in np.unique(labels[labels != 0])
+    }
+
+
+shapes_of_clusters = st.one_of(st.tuples(st.integers(1, 25)), st.tuples(st.integers(1, 8), st.integers(1, 8)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    shape=shapes_of_clusters, threshold=st.floats(0.1, 2), seed=st.integers(0, 2**32 - 1), whole=st.booleans()
+)
+def test_equal_a_flood_fill(shape: tuple[int, ...], threshold: float, seed: int, whole: bool) -> None:
+    t_maps = np.random.default_rng(seed).normal(0, 1.5, (4, *shape))
+    if whole:  # many cells exactly at the threshold, which do not pass it
+        t_maps, threshold = np.round(t_maps), 1.0
+    heaviest = max_cluster_mass(t_maps, threshold)
+    for t, mass in zip(t_maps, heaviest):
+        expected = flood(t, threshold)
+        assert found(t, threshold) == pytest.approx(expected)
+        assert mass == pytest.approx(max(map(abs, expected.values()), default=0.0))
+
+
+@pytest.mark.parametrize("shape", [(40,), (12, 15)])
+def test_equal_mne(shape: tuple[int, ...]) -> None:
+    t = np.random.default_rng(3).normal(0, 2, shape)
+    masks, masses = _find_clusters(t, 1.5, tail=0)
+    expected = {}
+    for mask, mass in zip(masks, masses):
+        inside = np.zeros(t.size, dtype=bool)
+        inside[mask] = True  # slices of a curve, flat masks of a plane
+        expected[cells_of(inside.reshape(shape))] = mass
+    assert len(expected) > 5
+    assert found(t, 1.5) == pytest.approx(expected)
+
+
+def test_clusters_of_known_maps() -> None:
+    """From the heaviest on, not by corners, not of both signs, not from map to map, or none."""
+    labels, masses = label_clusters(np.array([3.0, 0, 9, 0, 5, 0, -3, 0, -7]), 2.0)
+    np.testing.assert_array_equal(labels, [3, 0, 1, 0, 2, 0, -2, 0, -1])
+    np.testing.assert_array_equal(masses[labels], [3, 0, 9, 0, 5, 0, 3, 0, 7])
+    t = np.array([[3.0, 0.0, 0.0], [0.0, 3.0, -4.0], [0.0, 0.0, -4.0]])
+    labels, masses = label_clusters(t, 2.0)
+    assert sorted(np.unique(labels)) == [-1, 0, 1, 2]
+    assert labels[1, 2] == labels[2, 2] == -1
+    np.testing.assert_array_equal(masses[[0, 1, 2, -1]], [0, 3, 3, 8])
+    t_maps = np.full((3, 2, 2), 5.0)
+    np.testing.assert_array_equal(max_cluster_mass(t_maps, 2.0), [20, 20, 20])
+    np.testing.assert_array_equal(max_cluster_mass(t_maps[:, 0], 2.0), [10, 10, 10])
+    labels, masses = label_clusters(np.array([[2.0, -2.0]]), 2.0)
+    assert not labels.any()
+    np.testing.assert_array_equal(masses, [0.0])
+    np.testing.assert_array_equal(max_cluster_mass(np.zeros((4, 3)), 2.0), np.zeros(4))
+
+
+CHANCE = 100 / 3
+
+
+def seed(number: int = 0) -> np.random.SeedSequence:
+    return np.random.SeedSequence(number)
+
+
+def maps_of(
+    participants: int, others: int, shape: tuple[int, ...], number: int = 0
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """True maps, and others that could be true."""
+    maps = np.random.default_rng(number).normal(CHANCE, 4, (participants, 1 + others, *shape))
+    return maps[:, 0], list(maps[:, 1:])
+
+
+def test_every_map_is_drawn_as_often_and_participants_are_independent() -> None:
+    rows = draw_rows(3, 4, 20_000, seed())
+    assert rows.shape == (20_000, 3)
+    counts = np.stack([(rows == number).sum(axis=0) for number in range(5)])
+    assert stats.chisquare(counts, axis=0).pvalue.min() > 0.001
+    for one, other in itertools.combinations(range(3), 2):
+        pairs = np.bincount(5 * rows[:, one] + rows[:, other], minlength=25)
+        assert stats.chisquare(pairs).pvalue > 0.001
+    np.testing.assert_array_equal(draw_rows(3, 4, 20_000, seed()), rows)
+    assert (draw_rows(3, 4, 20_000, seed(1)) != rows).any()
+
+
+@pytest.mark.parametrize("shape", [(15,), (7, 9)])
+def test_they_equal_a_plain_loop(shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    observed, others = maps_of(6, 3, shape)
+    observed = observed + 4
+    asked: dict[str, Any] = {"chance": CHANCE, "settings": GroupSettings(), "draws": 50}
+    found = group_statistics(observed, others, seed=seed(), **asked)
+    null = []
+    for row in draw_rows(6, 3, 50, seed()):
+        drawn = [others[who][each - 1] if each != TRUE else observed[who] for who, each in enumerate(row)]
+        smooth = [ndimage.gaussian_filter(each, 1.0, mode="nearest", truncate=2.0) for each in drawn]
+        null.append(np.abs(stats.ttest_1samp(smooth, CHANCE).statistic).max())
+    np.testing.assert_allclose(found.null_max, null, rtol=1e-9)
+    larger = (np.array(null) >= np.abs(found.t)[..., np.newaxis]).sum(axis=-1)
+    np.testing.assert_array_equal(found.p_max, (1 + larger) / 51)
+    monkeypatch.setattr(room, "VALUES_AT_ONCE", 1)
+    pieces = group_statistics(observed, others, seed=seed(), **asked)
+    np.testing.assert_allclose(pieces.null_max, found.null_max, rtol=1e-12)
+
+
+@pytest.mark.parametrize("others", [1, 2])
+def test_whichever_map_is_the_true_one_few_are_significant(others: int) -> None:
+    """Of all that a group of few could have shown: by no more than alpha of it, at any alpha."""
+    maps = np.random.default_rng(3).exponential(4.0, (3, 1 + others, 5)) + CHANCE - 4.0
+    p = []
+    for number, row in enumerate(itertools.product(range(1 + others), repeat=3)):
+        observed = np.stack([maps[who, which] for who, which in enumerate(row)])
+        rest = [np.delete(maps[who], which, axis=0) for who, which in enumerate(row)]
+        asked: dict[str, Any] = {"chance": CHANCE, "settings": GroupSettings(), "draws": 2000}
+        p.append(group_statistics(observed, rest, seed=seed(number), **asked).p_max.min())
+    for alpha in (0.05, 0.1, 0.25, 0.5, 0.75):
+        # Random draws estimate the share of combinations that are as large: hence the little more.
+        assert np.mean(np.array(p) <= alpha - 0.03) <= alpha
+
+
+@pytest.mark.parametrize("others", [1, pytest.param(4, marks=pytest.mark.slow)])
+def test_error_rate_of_scores_that_are_askew(others: int) -> None:
+    """Of which sign flips, which need symmetry, call too many significant."""
+    smallest = []
+    for group in range(400):
+        rng = np.random.default_rng([7, group])
+        maps = rng.exponential(4.0, (6, 1 + others, 4)) + CHANCE - 4.0
+        asked: dict[str, Any] = {"chance": CHANCE, "settings": GroupSettings(smooth=0), "draws": 39}
+        found = group_statistics(maps[:, 0], list(maps[:, 1:]), seed=seed(group), **asked)
+        smallest.append((found.p_max.min(), found.p_cluster.min()))
+    for alpha in (0.05, 0.2, 0.5):
+        low, high = stats.binom.ppf([0.0005, 0.9995], len(smallest), alpha)
+        p_max, p_cluster = np.array(smallest).T
+        assert low <= (p_max <= alpha).sum() <= high
+        assert (p_cluster <= alpha).sum() <= high
+
+
+def test_one_participant_has_only_the_own_maps_and_what_cannot_be_drawn_is_refused() -> None:
+    observed, others = maps_of(1, 30, (8,))
+    asked: dict[str, Any] = {"chance": CHANCE, "settings": GroupSettings()}
+    drawn = group_statistics(observed, others, draws=500, **asked)
+    plain = group_statistics(observed, others, **asked)
+    np.testing.assert_array_equal(drawn.null_max, plain.null_max)
+    assert drawn.note == plain.note
+    observed, others = maps_of(4, 3, (6,))
+    with pytest.raises(ValueError, match="need a seed"):
+        group_statistics(observed, others, draws=9, **asked)
+    with pytest.raises(ValueError, match="at least one"):
+        group_statistics(observed, others, draws=0, seed=seed(), **asked)
+    others[2][1, 3] = np.nan  # whether it is drawn or not
+    with pytest.raises(ValueError, match="participant 2"):
+        group_statistics(observed, others, draws=1, seed=seed(), **asked)
+
+
+@pytest.mark.parametrize("participants", [2, 3, 4])
+def test_the_trainings_it_takes_are_just_enough(participants: int) -> None:
+    note = limits_note(participants, 1, 0.05, "permutations", 1000)
+    reached = 2.0**-participants <= 0.05
+    assert ("it takes" in note) != reached
+    if reached:
+        return
+    needed = int(re.findall(r"it takes (\d+) trainings", note)[0])
+    assert (needed + 1.0) ** -participants <= 0.05 < float(needed) ** -participants
+    assert "trainings" not in limits_note(participants, needed, 0.05, "permutations", 1000)
+
+
+@pytest.mark.slow
+def test_nine_trainings_find_effects_about_as_often_as_one_for_each_null_map() -> None:
+    found = []
+    for group in range(150):
+        rng = np.random.default_rng([5, group])
+        noise = 3 * ndimage.gaussian_filter1d(rng.normal(0, 1, (8, 200, 20)), 1.0, truncate=2.0)
+        maps = CHANCE + noise
+        maps[:, 0, 8:13] += 1.7
+        asked: dict[str, Any] = {"chance": CHANCE, "settings": GroupSettings()}
+        each = group_statistics(maps[:, 0], list(maps[:, 1:]), **asked)
+        nine = group_statistics(maps[:, 0], list(maps[:, 1:10]), draws=199, seed=seed(group), **asked)
+        found.append((each.significant.any(), nine.significant.any()))
+    of_each, of_nine = np.mean(found, axis=0)
+    assert 0.3 < of_each < 0.95
+    assert abs(of_each - of_nine) < 0.08
+
+
+def test_few_participants_are_said() -> None:
+    note = limits_note(1, 1000, 0.05, "permutations")
+    assert "other people" in note
+    assert note.count(".") == 1
+    assert "permutation" in limits_note(1, 10, 0.05, "sign-flips")
+    assert "participants," not in limits_note(1, 10, 0.05, "sign-flips")
+    for participants in range(2, 6):
+        assert f"only {participants} participants" in limits_note(participants, 1000, 0.05, "permutations")
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.01, 0.001, 0.1, 1 / 3, 0.02])
+def test_the_permutations_it_takes_are_just_enough(alpha: float) -> None:
+    note = limits_note(18, 1, alpha, "permutations")
+    needed = int(re.findall(r"it takes (\d+) permutations", note)[0])
+    assert 1 / (needed + 1) <= alpha < 1 / needed
+    assert limits_note(18, needed, alpha, "permutations") == ""
+    assert limits_note(18, needed - 1, alpha, "permutations") != ""
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.01, 0.125, 0.001])
+def test_the_participants_flips_take_are_just_enough(alpha: float) -> None:
+    note = limits_note(2, 10**6, alpha, "sign-flips")
+    needed = int(re.findall(r"it takes (\d+) participants", note)[0])
+    assert 2 / 2**needed <= alpha < 4 / 2**needed
+
+
+@pytest.mark.parametrize(
+    ("null", "participants", "count", "reaches"),
+    [
+        *(("permutations", 10, count, count == 19) for count in (18, 19)),
+        *(("sign-flips", participants, 200, participants == 6) for participants in (5, 6)),
+    ],
+)
+def test_what_the_note_says_is_so(null: str, participants: int, count: int, reaches: bool) -> None:
+    rng = np.random.default_rng(8)
+    scores = rng.normal(80, 1, (participants, 4))
+    permuted = [rng.normal(50, 1, (count, 4)) for _ in range(participants)]
+    result = group_statistics(scores, permuted, chance=50, settings=GroupSettings(null=null))
+    assert result.significant.any() == (result.p_max.min() <= 0.05) == (result.note == "") == reaches

@@ -1,137 +1,93 @@
-"""Whose recordings are and of which phase is read from names as people give them."""
+"""Whose recordings are, of which phase, and which events are the classes is read from names and numbers."""
 
 from __future__ import annotations
 
+import itertools
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import mne
+import numpy as np
 import pytest
+from eeg_folders import proposed
 
+from shortloop.base.errors import InputError
+from shortloop.eeg.data import Epochs
+from shortloop.eeg.features.amplitude import amplitude_features
 from shortloop.eeg.formats.files.find import find_files
+from shortloop.eeg.inspect.choose import epochs_of, folds_for, window_of
+from shortloop.eeg.inspect.events import are_in_turn, find_classes
 from shortloop.eeg.inspect.names import NamedFiles, read_names
+from shortloop.eeg.inspect.rules import EVENT_RULES, NAME_RULES, event_means, name_means
 
-FOLDERS = {
-    "one file": (["recording.edf"], ["recording"], {"recording": ["{participant}.edf"]}),
-    "a word": (
-        [f"{who}_{word}.csv" for who in ("P1", "P2", "P10") for word in ("train", "test")],
-        ["P1", "P2", "P10"],
-        {"test": ["{participant}_test.csv"], "train": ["{participant}_train.csv"]},
-    ),
-    "one participant, two phases": (
-        ["P3_train.csv", "P3_test.csv"],
-        ["P3"],
-        {"test": ["{participant}_test.csv"], "train": ["{participant}_train.csv"]},
-    ),
-    "first names": (
-        [f"{who}_{word}.set" for who in ("anna", "bob") for word in ("study", "test")],
-        ["anna", "bob"],
-        {"study": ["{participant}_study.set"], "test": ["{participant}_test.set"]},
-    ),
-    "a folder a participant": (
-        [f"{who}/{word}.vhdr" for who in ("anna", "bob", "eve") for word in ("encoding", "retrieval")],
-        ["anna", "bob", "eve"],
-        {"encoding": ["{participant}/encoding.vhdr"], "retrieval": ["{participant}/retrieval.vhdr"]},
-    ),
-    "a folder a phase": (
-        [f"{word}/P{number}.set" for word in ("Train", "Test") for number in (1, 2, 10)],
-        ["P1", "P2", "P10"],
-        {"test": ["Test/{participant}.set"], "train": ["Train/{participant}.set"]},
-    ),
-    "runs without a separator": (
-        [f"S00{who}/S00{who}R0{run}.edf" for who in (1, 2) for run in (3, 7)],
-        ["S001", "S002"],
-        {"recording": ["{participant}/{participant}R03.edf", "{participant}/{participant}R07.edf"]},
-    ),
-    "eleven runs": (
-        [f"S{who}_run{run}.edf" for who in (1, 2) for run in range(1, 12)],
-        ["S1", "S2"],
-        {"recording": [f"{{participant}}_run{run}.edf" for run in range(1, 12)]},
-    ),
-    "two acquisitions of each run": (
-        [f"S{who}_acq{acq}_run{run}.edf" for who in (1, 2) for acq in (1, 2) for run in (1, 2)],
-        ["S1", "S2"],
-        {f"acq{acq}": [f"{{participant}}_acq{acq}_run{run}.edf" for run in (1, 2)] for acq in (1, 2)},
-    ),
-    "two processings": (
-        [f"sub-{who}_proc-{proc}_eeg.set" for who in ("01", "02") for proc in (1, 2)],
-        ["01", "02"],
-        {f"proc{proc}": [f"sub-{{participant}}_proc-{proc}_eeg.set"] for proc in (1, 2)},
-    ),
-    "sessions in folders": (
-        [f"day{day}/S{who}.edf" for day in (1, 2) for who in (1, 2, 3)],
-        ["S1", "S2", "S3"],
-        {"recording": ["day1/{participant}.edf", "day2/{participant}.edf"]},
-    ),
-    "runs of one participant": (
-        ["sub-01/run1.set", "sub-01/run2.set"],
-        ["01"],
-        {"recording": ["sub-{participant}/run1.set", "sub-{participant}/run2.set"]},
-    ),
-    "a name of the experiment": (
-        [f"group_N170_s{who}_ses{session}.npz" for who in ("01", "11") for session in (1, 2)],
-        ["s01", "s11"],
-        {"recording": [f"group_N170_{{participant}}_ses{session}.npz" for session in (1, 2)]},
-    ),
-    "another that looks like a participant": (
-        [f"P300_S{who}_train.csv" for who in (1, 2)],
-        ["S1", "S2"],
-        {"train": ["P300_{participant}_train.csv"]},
-    ),
-    "dates": (
-        [f"VP0{who}_2019-0{who}-1{who}_oddball.bdf" for who in (1, 2, 3)],
-        ["VP01", "VP02", "VP03"],
-        {"oddball": ["{participant}_2019-*_oddball.bdf"]},
-    ),
-    "spaces and umlauts": (
-        [f"Versuch Jörg/Proband {who} Lernen.set" for who in (1, 2)],
-        ["1", "2"],
-        {"lernen": ["Versuch Jörg/Proband {participant} Lernen.set"]},
-    ),
-    "umlauts of two characters": (
-        [f"Versuch Jo\u0308rg/Proband {who}.set" for who in (1, 2)],
-        ["1", "2"],
-        {"recording": ["Versuch Jo\u0308rg/Proband {participant}.set"]},
-    ),
-    "endings in upper case": (
-        ["S1.EDF", "S2.edf", "S10.EDF"],
-        ["S1", "S2", "S10"],
-        {"recording": ["{participant}.???"]},
-    ),
-    "numbers alone": (
-        ["1_1.set", "1_2.set", "2_1.set", "2_2.set"],
-        ["1", "2"],
-        {"recording": ["{participant}_1.set", "{participant}_2.set"]},
-    ),
-    "groups of people": (
-        [f"{group}_0{who}.set" for group in ("control", "patient") for who in (1, 2)],
-        ["control_01", "control_02", "patient_01", "patient_02"],
-        {"recording": ["{participant}.set"]},
-    ),
-    "a second run of some": (
-        ["S1_study.set", "S1_study_2.set", "S2_study.set"],
-        ["S1", "S2"],
-        {"study": ["{participant}_study*.set"]},
-    ),
-    "first names with accents": (
-        [f"{who}_{word}.set" for who in ("Jörg", "Anna", "Zoë") for word in ("study", "test")],
-        ["Anna", "Jörg", "Zoë"],
-        {"study": ["{participant}_study.set"], "test": ["{participant}_test.set"]},
-    ),
+
+def every(form: str, *parts: str) -> list[str]:
+    """Names with each of some parts, which are separated by commas."""
+    return [form.format(*each) for each in itertools.product(*(part.split(", ") for part in parts))]
+
+
+ELEVEN = ", ".join(map(str, range(1, 12)))
+GROUPS, HALVES = "control_01, control_02, patient_01, patient_02", "encoding, retrieval"
+WORDS = "Anna Müller, Eva Groß, Max Muster"
+FOLDERS: dict[str, tuple[list[str], str, str]] = {
+    # Names of files, and the participants and phases that they are of.
+    "one file": (["recording.edf"], "recording", "recording"),
+    "a word": (every("{}_{}.csv", "P1, P2, P10", "train, test"), "P1, P2, P10", "test, train"),
+    "one participant, two phases": (every("P3_{}.csv", "train, test"), "P3", "test, train"),
+    "first names": (every("{}_{}.set", "anna, bob", "study, test"), "anna, bob", "study, test"),
+    "a folder a participant": (every("{}/{}.vhdr", "anna, bob, eve", HALVES), "anna, bob, eve", HALVES),
+    "a folder a phase": (every("{}/P{}.set", "Train, Test", "1, 2, 10"), "P1, P2, P10", "test, train"),
+    "runs without a separator": (every("S00{0}/S00{0}R0{1}.edf", "1, 2", "3, 7"), "S001, S002", "recording"),
+    "eleven runs": (every("S{}_run{}.edf", "1, 2", ELEVEN), "S1, S2", "recording"),
+    "acquisitions": (every("S{}_acq{}_run{}.edf", "1, 2", "1, 2", "1, 2"), "S1, S2", "acq1, acq2"),
+    "processings": (every("sub-{}_proc-{}_eeg.set", "01, 02", "1, 2"), "01, 02", "proc1, proc2"),
+    "sessions in folders": (every("day{}/S{}.edf", "1, 2", "1, 2, 3"), "S1, S2, S3", "recording"),
+    "runs of one participant": (every("sub-01/run{}.set", "1, 2"), "01", "recording"),
+    "an experiment": (every("group_N170_s{}_ses{}.npz", "01, 11", "1, 2"), "s01, s11", "recording"),
+    "another that looks like a participant": (every("P300_S{}_train.csv", "1, 2"), "S1, S2", "train"),
+    "dates": (every("VP0{0}_2019-0{0}-1{0}_oddball.bdf", "1, 2, 3"), "VP01, VP02, VP03", "oddball"),
+    "spaces and umlauts": (every("Versuch Jörg/Proband {} Lernen.set", "1, 2"), "1, 2", "lernen"),
+    "umlauts of two characters": (every("Versuch Jo\u0308rg/Proband {}.set", "1, 2"), "1, 2", "recording"),
+    "endings in upper case": (["S1.EDF", "S2.edf", "S10.EDF"], "S1, S2, S10", "recording"),
+    "numbers alone": (every("{}_{}.set", "1, 2", "1, 2"), "1, 2", "recording"),
+    "groups of people": (every("{}_0{}.set", "control, patient", "1, 2"), GROUPS, "recording"),
+    "a second run of some": (["S1_study.set", "S1_study_2.set", "S2_study.set"], "S1, S2", "study"),
+    "accents": (every("{}_{}.set", "Jörg, Anna, Zoë", "study, test"), "Anna, Jörg, Zoë", "study, test"),
     "accents of two characters": (
-        ["Jo\u0308rg/study.set", "Jürg/study.set", "Anna/study.set"],
-        ["Anna", "Jörg", "Jürg"],
-        {"study": ["{participant}/study.set"]},
+        every("{}/study.set", "Jo\u0308rg, Jürg, Anna"),
+        "Anna, Jörg, Jürg",
+        "study",
     ),
-    "names of two words": (
-        [f"{who}/study.set" for who in ("Anna Müller", "Eva Groß", "Max Muster")],
-        ["Anna Müller", "Eva Groß", "Max Muster"],
-        {"study": ["{participant}/study.set"]},
+    "names of two words": (every("{}/study.set", WORDS), WORDS, "study"),
+    "names of two words and phases": (every("{} {}.set", WORDS, "study, test"), WORDS, "study, test"),
+    "one name of two words": (["Anna Müller study.set"], "Anna Müller", "study"),
+    "any number of words": (every("{}_study.set", "Anna Maria Li, Jo Li"), "Anna Maria Li, Jo Li", "study"),
+    "words behind the phase": (
+        every("study {}.set", "Mu\u0308ller Anna, Li Jo"),
+        "Li Jo, Müller Anna",
+        "study",
     ),
-    "brackets": (
-        [f"S{who} [raw].set" for who in (1, 2)],
-        ["S1", "S2"],
-        {"recording": ["{participant} [raw].set"]},
+    # A name and what follows it are no participant and phase, if each is there with the other alone.
+    "a name and what was shown": (every("{} {}.set", "Anna, Jörg", "Cats, Dogs"), "Anna, Jörg", "cats, dogs"),
+    "a name and one thing that was shown": (every("{} Cats.set", "Anna, Jörg"), "Anna, Jörg", "recording"),
+    "a number and two words": (every("P01 Eyes {}.set", "Open, Closed"), "P01", "open, closed"),
+    "a numbered phase": (
+        every("{} {}.edf", "Eva Groß, Jo Li", "Train1, test"),
+        "Eva Groß, Jo Li",
+        "train, test",
     ),
+    "brackets": (every("S{} [raw].set", "1, 2"), "S1, S2", "recording"),
+}
+PATTERNS = {
+    "a folder a phase": {"test": ["Test/{participant}.set"], "train": ["Train/{participant}.set"]},
+    "eleven runs": {"recording": [f"{{participant}}_run{run}.edf" for run in range(1, 12)]},
+    "processings": {f"proc{proc}": [f"sub-{{participant}}_proc-{proc}_eeg.set"] for proc in (1, 2)},
+    "dates": {"oddball": ["{participant}_2019-*_oddball.bdf"]},
+    "umlauts of two characters": {"recording": ["Versuch Jo\u0308rg/Proband {participant}.set"]},
+    "endings in upper case": {"recording": ["{participant}.???"]},
+    "a second run of some": {"study": ["{participant}_study*.set"]},
+    "brackets": {"recording": ["{participant} [raw].set"]},
 }
 
 
@@ -144,23 +100,18 @@ def named(root: Path, names: Sequence[str]) -> NamedFiles:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_participants_and_phases(tmp_path: Path, folder: str) -> None:
-    names, participants, patterns = FOLDERS[folder]
+    """Each file is found once by the patterns that are written, those of a phase in their order."""
+    names, participants, phases = FOLDERS[folder]
     found = named(tmp_path, names)
-    assert list(found.files) == participants
-    assert found.patterns == patterns
+    assert list(found.files) == participants.split(", ")
+    assert sorted(found.patterns) == sorted(phases.split(", "))
+    assert found.patterns == PATTERNS.get(folder, found.patterns)
     assert found.left_out == {}
-
-
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_each_file_is_found_once_by_what_is_written(tmp_path: Path, folder: str) -> None:
-    names = FOLDERS[folder][0]
-    found = named(tmp_path, names)
-    reached = [
-        path
-        for who in found.files
-        for phase, patterns in found.patterns.items()
-        for path in find_files(tmp_path, patterns, participant=who)
-    ]
+    reached = []
+    for who, of in found.files.items():
+        for phase, patterns in found.patterns.items():
+            assert find_files(tmp_path, patterns, participant=who) == of[phase]
+            reached += of[phase]
     assert sorted(reached) == sorted(tmp_path / name for name in names)
 
 
@@ -170,13 +121,10 @@ def test_a_participant_who_lacks_a_phase(tmp_path: Path) -> None:
     assert found.patterns["study"] == ["{participant}_study.set"]
 
 
-def test_a_name_that_a_study_cannot_have_is_left_out(tmp_path: Path) -> None:
+def test_names_that_a_study_cannot_have_are_left_out(tmp_path: Path) -> None:
     found = named(tmp_path, ["#.set", "Anna.set", "Eva.set"])
     assert list(found.files) == ["Anna", "Eva"]
     assert found.left_out == {tmp_path / "#.set": "'#' cannot be the name of a participant: rename it"}
-
-
-def test_names_that_differ_by_case_are_left_out(tmp_path: Path) -> None:
     found = named(tmp_path, ["anna_study.set", "Anna_test.set", "eva_study.set", "eva_test.set"])
     assert list(found.files) == ["eva"]
     assert {path.name for path in found.left_out} == {"anna_study.set", "Anna_test.set"}
@@ -184,11 +132,8 @@ def test_names_that_differ_by_case_are_left_out(tmp_path: Path) -> None:
 
 
 def test_thousands_of_files_take_seconds(tmp_path: Path) -> None:
-    import time
-
-    names = [
-        f"S{who:04}/S{who:04}_run{run}_{word}.set" for who in range(500) for run in (1, 2) for word in "ab"
-    ]
+    stems = [f"S{who:04}/S{who:04}_run{run}" for who in range(500) for run in (1, 2)]
+    names = [f"{stem}_{word}.set" for stem in stems for word in "ab"]
     began = time.process_time()
     found = named(tmp_path, names)
     assert time.process_time() - began < 20
@@ -196,34 +141,171 @@ def test_thousands_of_files_take_seconds(tmp_path: Path) -> None:
     assert {*found.patterns} == {"a", "b"}
 
 
-@pytest.mark.parametrize(
-    ("names", "people", "phases"),
-    [
-        (["Anna Müller study"], ["Anna Müller"], ["study"]),
-        (
-            [f"{who} {when}" for who in ("Anna Müller", "Jörg Schmidt") for when in ("study", "test")],
-            ["Anna Müller", "Jörg Schmidt"],
-            ["study", "test"],
-        ),
-        (["Anna Maria Müller_study", "Jo Li_study"], ["Anna Maria Müller", "Jo Li"], ["study"]),
-        (["study Mu\u0308ller Anna", "study Li Jo"], ["Li Jo", "Müller Anna"], ["study"]),
-        (
-            ["Anna Faces", "Anna Houses", "Jörg Faces", "Jörg Houses"],
-            ["Anna", "Jörg"],
-            ["faces", "houses"],
-        ),
-        (["Anna Faces", "Jörg Faces"], ["Anna", "Jörg"], ["recording"]),
-        (["P01 Eyes Open", "P01 Eyes Closed"], ["P01"], ["open", "closed"]),
-    ],
-)
-def test_names_of_several_words(
-    tmp_path: Path, names: list[str], people: list[str], phases: list[str]
+def test_each_example_has_its_meaning() -> None:
+    assert [rule for rule in NAME_RULES if rule.meaning not in name_means(rule.example)] == []
+    assert [rule for rule in EVENT_RULES if rule.meaning not in event_means(rule.example)] == []
+
+
+WHO = ("A", "B", "C")
+
+
+def of_phase(phase: str) -> dict[str, int]:
+    return {f"{phase}/face": 40, f"{phase}/house": 40}
+
+
+MARKS = {"Response/R 99": 78, "New Segment/": 1, "BAD_blink": 12, "fixation": 80}
+CASES: list[tuple[list[dict[str, int]], bool, list[str]]] = [
+    # Events of each phase, whether they tell the classes, and which these are.
+    ([{"face": 40, "house": 38}], True, ["face", "house"]),
+    ([{"face": 40, "house": 40, **MARKS}], True, ["face", "house"]),
+    ([{"standard": 400, "target": 100, "response": 97}], True, ["standard", "target"]),
+    ([{"face": 40, "landmark": 38, "object": 41}], True, ["face", "landmark", "object"]),
+    # A third event of another number is asked for.
+    ([{"cue": 80, "face": 40, "house": 40}], False, ["cue", "face", "house"]),
+    ([{"T0": 15, "T1": 8, "T2": 7}], False, ["T0", "T1", "T2"]),
+    # Words that may be classes are none where their number says so.
+    ([{"cue": 20, "go": 20, "stop": 20}], True, ["cue", "go", "stop"]),
+    ([{"left": 20, "right": 20, "stop": 40}], True, ["left", "right"]),
+    ([{"start": 40, "stop": 40}], True, ["start", "stop"]),
+    ([{"stimulus": 40, "response": 40}], False, ["stimulus", "response"]),
+    # Classes are in both phases, perhaps by parts of their names.
+    (
+        [{"face": 40, "house": 40, "start_cue": 40}, {"face": 30, "house": 30, "probe": 60}],
+        True,
+        ["face", "house"],
+    ),
+    ([of_phase("study"), of_phase("test")], True, ["face", "house"]),
+    ([{"face": 40, "house": 40}, {"picture": 40, "sound": 40}], False, []),
+    ([{"stimulus": 40}], False, ["stimulus"]),
+    ([{}], False, []),
+    *(([{str(code): 20 for code in range(11, 11 + many)}], many < 5, []) for many in (2, 4, 5, 12)),
+]
+
+
+@pytest.mark.parametrize(("phases", "certain", "classes"), CASES)
+def test_classes_are_told_or_asked_for(
+    phases: list[dict[str, int]], certain: bool, classes: list[str]
 ) -> None:
-    """A name and what follows it are no participant and phase, if each is there with the other alone."""
-    paths = [tmp_path / f"{name}.set" for name in names]
-    for path in paths:
-        path.touch()
-    found = read_names(tmp_path, paths)
-    assert [*found.files] == people
-    assert [*found.patterns] == phases
-    assert found.left_out == {}
+    found = find_classes([dict.fromkeys(WHO, counts) for counts in phases])
+    assert found.certain is certain
+    if classes:
+        assert sorted(found.events) == sorted(classes)
+    if certain and classes:
+        known = {
+            name: [of for event, of in phases[0].items() if name in event.split("/")] for name in classes
+        }
+        assert found.counts == {name: len(WHO) * sum(each) for name, each in known.items()}
+    assert found.others.get("fixation", 240) == 240
+
+
+def test_names_that_a_study_can_have() -> None:
+    """In the order of the events: a set of parts had another one in each process."""
+    counts = {f"{number}/{word}": 40 for number in (1, 2) for word in ("face", "house", "tool")}
+    both = [{"A": {f"{phase}/{name}": of for name, of in counts.items()}} for phase in ("study", "test")]
+    assert [*find_classes(both).events] == ["1", "face", "house", "tool", "2"]
+    found = find_classes([{key: {"Stimulus/S  1": 40, "Stimulus/S  2": 40} for key in WHO}])
+    assert found.events == {"S1": "Stimulus/S  1", "S2": "Stimulus/S  2"}
+    found = find_classes([{key: {"Gesicht groß": 40, "Häuser": 40} for key in WHO}])
+    assert list(found.events) == ["Gesichtgross", "Hauser"]
+    found = find_classes([{key: {"a b": 40, "ab": 40} for key in WHO}])
+    assert list(found.events) == ["ab", "ab-2"]
+
+
+RNG = np.random.default_rng(0)
+TRIALS = np.cumsum(RNG.uniform(2.0, 3.0, 40))
+ORDER = RNG.permuted(np.arange(40) % 2)
+
+
+def test_a_cue_and_its_target_are_parts_of_a_trial_and_classes_are_in_any_order() -> None:
+    assert are_in_turn({"cue": TRIALS, "target": TRIALS + 0.7})
+    assert are_in_turn({"cue": TRIALS, "target": np.delete(TRIALS + 0.7, [3, 9])})
+    assert are_in_turn({"fix": TRIALS, "cue": TRIALS + 0.5, "target": TRIALS + 1.0})
+    both = {"cue-l": TRIALS[ORDER == 0], "cue-r": TRIALS[ORDER == 1]}
+    targets = {"hit": TRIALS[::2] + 0.7, "miss": TRIALS[1::2] + 0.7}
+    assert are_in_turn({**both, **targets})
+    assert not are_in_turn({"face": TRIALS[ORDER == 0], "house": TRIALS[ORDER == 1]})
+    assert not are_in_turn({"face": np.arange(20) * 2.0, "house": np.arange(20) * 2.0 + 1})
+    three = RNG.permuted(np.arange(40) % 3)
+    assert not are_in_turn({name: TRIALS[three == index] for index, name in enumerate("abc")})
+    assert not are_in_turn({"face": TRIALS[:20], "house": TRIALS[20:]})
+
+
+@pytest.fixture
+def recordings(tmp_path: Path) -> Path:
+    """Two recordings with a table of stimuli and responses, and what was shown in `value`."""
+    for who in (1, 2):
+        info = mne.create_info(["Fz", "Cz", "Oz"], 100.0, "eeg")
+        data = np.random.default_rng(who).normal(0, 2e-5, (3, 13_000))
+        mne.io.RawArray(data, info, verbose=False).save(tmp_path / f"S0{who}_raw.fif", verbose=False)
+        rows = [
+            row
+            for at, code in zip(TRIALS, ORDER, strict=True)
+            for row in (f"{at:.2f}\t0\tstimulus\t{11 + code}", f"{at + 0.7:.2f}\t0\tresponse\t{201}")
+        ]
+        text = "\n".join(["onset\tduration\ttrial_type\tvalue", *rows])
+        (tmp_path / f"S0{who}_raw_events.tsv").write_text(text)
+    return tmp_path
+
+
+def test_codes_that_take_turns_are_asked_about_and_values_beside_responses_offered(recordings: Path) -> None:
+    found = proposed(recordings, recordings / "p")
+    asked = "\n".join(found.questions)
+    assert "Which column of the tables has the events?" in asked
+    assert "trial_type: stimulus (40 times), response (40 times)" in asked
+    assert '# event_column = "value"' in found.settings
+    assert '# events: "11" ' in found.settings
+    assert '# events: "12" ' in found.settings
+    for table in recordings.glob("*.tsv"):
+        text = table.read_text().replace("stimulus\t11", "x\t1").replace("stimulus\t12", "x\t1")
+        lines = [line.split("\t") for line in text.replace("response\t201", "x\t2").splitlines()]
+        table.write_text("\n".join("\t".join([*line[:2], line[3]]) for line in lines))
+    found = proposed(recordings, recordings / "p")
+    assert "Which events are the classes? Found: 80 × 1, 80 × 2" in "\n".join(found.questions)
+
+
+RATES = (50.0, 128.0, 160.0, 250.0, 512.0, 1000.0, 1024.0)
+SPANS = ((-0.2, 0.8), (-1.0, 4.0), (0.0, 1.0), (-0.1, 0.25), (0.5, 2.0), (-2.0, -0.5), (-0.2, 0.1))
+
+
+@pytest.mark.parametrize(("rate", "span"), itertools.product(RATES, SPANS))
+def test_features_can_be_made(rate: float, span: tuple[float, float]) -> None:
+    start, stop = (round(each * rate) / rate for each in span)
+    window = window_of(start, stop, rate)
+    times = start + np.arange(round((stop - start) * rate) + 1) / rate
+    data = np.random.default_rng(0).standard_normal((3, 2, len(times)))
+    epochs = Epochs(data, np.array([0, 1, 0]), ("x", "y"), times, rate, ("Cz", "Pz"))
+    features = amplitude_features(epochs, window)
+    assert features.data.shape[0] == window.bins
+    last = window.start + window.bins * window.bin_samples * window.step / rate
+    assert last <= stop + window.step / rate
+    if stop > 0:
+        assert last > stop - 0.25 * (stop - max(start, -0.2))  # most of what is there is used
+
+
+@pytest.mark.parametrize("rates", [(128.0, 256.0), (500.0, 512.0), (128.0, 500.0, 1000.0), (160.0, 2048.0)])
+def test_epochs_of_several_rates_are_alike_when_they_are_resampled(rates: tuple[float, ...]) -> None:
+    start, stop = epochs_of(rates)
+    assert -0.3 <= start <= -0.2
+    assert 0.7 <= stop <= 0.8
+    shapes = set()
+    for rate in rates:
+        info = mne.create_info(1, rate, "eeg", verbose="ERROR")
+        raw = mne.io.RawArray(np.zeros((1, int(3 * rate))), info, verbose="ERROR")
+        event = [[round(1.5 * rate), 0, 1]]
+        epochs = mne.Epochs(raw, event, 1, start, stop, baseline=None, preload=True, verbose="ERROR")
+        resampled = epochs.resample(min(rates), verbose="ERROR")
+        shapes.add(len(resampled.times))
+        assert abs(resampled.times[0] - start) * min(rates) <= 0.5 + 1e-9
+    assert len(shapes) == 1
+
+
+def test_epochs_and_folds_are_as_long_and_many_as_there_are_trials_for() -> None:
+    """Who has too few trials is left out, and takes no folds from others."""
+    with pytest.raises((InputError, ValueError)):
+        window_of(0.0, -0.1, 100.0)
+    assert folds_for({"A": {"x": 40, "y": 40}, "B": {"x": 20, "y": 21}}, 5) == (10, {})
+    assert folds_for({"A": {"x": 40, "y": 40}, "B": {"x": 7, "y": 21}}, 5)[0] == 5
+    folds, lacking = folds_for({"A": {"x": 40, "y": 40}, "B": {"x": 1, "y": 40}}, 5)
+    assert folds == 10
+    assert list(lacking) == ["B"]
+    assert "1 trials of x" in lacking["B"]

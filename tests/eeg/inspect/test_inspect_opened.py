@@ -1,15 +1,18 @@
-"""`shortloop study FILE` opens every recording, and says all that is wrong with all of them at once."""
+"""`shortloop study FILE` says all that is wrong with all recordings at once; its ways out work."""
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
-import numpy as np
 import pytest
-from command_line import assert_one_message, forked, shortloop
+from command_line import assert_one_message, forked
+from eeg_folders import recording, silent
 from eeg_recordings import exported, make_raw
 from without_root import shortloop as bound
+
+from shortloop.eeg.inspect.check_study import open_all
 
 STUDY = """\
 name = "wrong"
@@ -64,7 +67,7 @@ def test_recordings_that_are_fine(project: Path) -> None:
     raw = make_raw(1)
     raw.annotations.append(raw.times[-1] - 0.1, 0, "face")
     exported(raw, project / "recordings" / "P1_study.edf")
-    done = shortloop(project, "study", "study.toml")
+    done = forked(project, "study", "study.toml")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "study.toml is fine: study wrong, 8 participants" in done.stdout
     assert "recordings of 8 participants were read, with trials: 112 × face, 96 × house" in done.stdout
@@ -83,46 +86,38 @@ def test_all_problems_of_all_participants_at_once(project: Path) -> None:
     exported(raw.copy().drop_channels(["Oz"]), folder / "P4_study.edf")
     exported(make_raw(5, sfreq=256.0), folder / "P5_test.edf")
     raw = make_raw(6)
-    keep = [name != "house" for name in raw.annotations.description]
-    exported(raw.set_annotations(raw.annotations[np.flatnonzero(keep)]), folder / "P6_study.edf")
+    exported(
+        raw.set_annotations(raw.annotations[raw.annotations.description != "house"]), folder / "P6_study.edf"
+    )
     done = forked(project, "study", "study.toml")
     assert done.returncode == 1
     said = done.stdout
-    for number, words in enumerate(
-        (
-            ("P1", "P1_test.edf", "a file is missing"),
-            ("P8", "P3_study.edf", "a recording is there twice"),
-            ("P2", "P2_study.edf", "truncated"),
-            ("P2", "P2_test.edf", "not EDF"),
-            ("P6", "no trials of house"),
-            ("P4", "channels", "without Oz"),
-            ("P5", "sampling rate"),
-        ),
-        start=1,
+    for words in (
+        ("P1", "P1_test.edf", "a file is missing"),
+        ("P8", "P3_study.edf", "a recording is there twice"),
+        ("P2", "P2_study.edf", "truncated"),
+        ("P2", "P2_test.edf", "not EDF"),
+        ("P6", "no trials of house"),
+        ("P4", "channels", "without Oz"),
+        ("P5", "sampling rate"),
     ):
         (message,) = [each for each in said.split("\n\n") if all(word in each for word in words)]
-        assert message.lstrip().split(".")[0].isdigit(), (number, message)
+        assert message.lstrip().split(".")[0].isdigit(), message
     assert "study.toml: 7 problems" in said
 
 
-def test_settings_that_do_not_fit_are_one_problem(project: Path) -> None:
+def test_settings_and_folders_are_one_problem_and_quick_opens_nothing(project: Path) -> None:
     write(project, NAMES, bins=99)
     done = forked(project, "study", "study.toml")
     assert done.returncode == 1
     assert done.stdout.count("epochs too short for the bins") == 1
     assert f"participant:  {', '.join(NAMES)}" in done.stdout
-
-
-def test_a_folder_that_is_not_there_is_one_problem(project: Path) -> None:
+    write(project, NAMES)
     shutil.rmtree(project / "recordings")
     done = forked(project, "study", "study.toml")
     assert done.returncode == 1
     assert done.stdout.count("the folder of the recordings does not exist") == 1
     assert "1 problem" in done.stdout
-
-
-def test_quick_opens_nothing(project: Path) -> None:
-    shutil.rmtree(project / "recordings")
     done = forked(project, "study", "study.toml", "--quick")
     assert done.returncode == 0
     assert "is fine" in done.stdout
@@ -198,17 +193,64 @@ def test_each_of_several_files_of_a_phase_is_looked_at(project: Path) -> None:
     write(project, ["P1", "P2"])
     file = project / "study.toml"
     text = file.read_text(encoding="utf-8")
-    several = text.replace(
-        '"{participant}_test.edf"', '"{participant}_test_a.edf", "{participant}_test_b.edf"'
-    )
-    file.write_text(several, encoding="utf-8")
+    several = ", ".join(f'"{{participant}}_test_{name}.edf"' for name in ("a", "b"))
+    file.write_text(text.replace('"{participant}_test.edf"', several), encoding="utf-8")
     (folder / "P1_test_a.edf").write_bytes(b"no recording")
     cut = folder / "P1_test_b.edf"
     cut.write_bytes(cut.read_bytes()[:-999])
     said = forked(project, "study", "study.toml").stdout
-    assert "P1_test_a.edf" in said
-    assert "P1_test_b.edf" in said
     assert said.count("a file is missing") == 2
-    assert "P2_test_a.edf" in said
-    assert "P2_test_b.edf" in said
+    for name in ("P1_test_a.edf", "P1_test_b.edf", "P2_test_a.edf", "P2_test_b.edf"):
+        assert name in said
     assert "study.toml: 4 problems" in said
+
+
+STUDY_CHANNELS = """\
+name = "channels"
+participants = ["P1", "P2", "P3"]
+classes = ["face", "house"]
+phases.train = "study"
+[input]
+format = "fif"
+folder = "."
+files.study = ["{participant}_raw.fif"]
+tmin = -0.2
+tmax = 0.8
+EXTRA
+[features.amplitude]
+start = 0.0
+bins = 2
+bin_samples = 4
+"""
+
+
+def recordings_of_channels(folder: Path, odd: str) -> None:
+    for who in ("P1", "P2", "P3"):
+        raw = recording(who)
+        raw.set_montage("standard_1020", on_missing="ignore", verbose="ERROR")
+        if who == "P3" and odd == "bad":
+            raw.info["bads"] = ["Cz", "P3"]
+        elif who == "P3" and odd == "missing":
+            raw.drop_channels(["Cz", "P3"])
+        elif who == "P3":
+            raw.reorder_channels(raw.ch_names[::-1])
+        raw.save(folder / f"{who}_raw.fif", verbose="ERROR")
+
+
+def opened(folder: Path, extra: str = ""):  # type: ignore[no-untyped-def]
+    (folder / "study.toml").write_text(STUDY_CHANNELS.replace("EXTRA", extra), encoding="utf-8")
+    return open_all(folder / "study.toml", silent)
+
+
+@pytest.mark.parametrize(
+    ("odd", "offered"),
+    [("bad", ["drop", "preprocessing.interpolate"]), ("missing", ["picks"]), ("order", ["picks"])],
+)
+def test_each_way_out_works(tmp_path: Path, odd: str, offered: list[str]) -> None:
+    recordings_of_channels(tmp_path, odd)
+    (problem,) = opened(tmp_path).problems
+    assert problem.where["participant"] == "P3"
+    ways = re.findall(r"input\.([\w.]+) = (\[.*?\]|true)", str(problem.hint))
+    assert [name for name, _ in ways] == offered
+    for name, value in ways:
+        assert opened(tmp_path, f"{name} = {value}").problems == ()

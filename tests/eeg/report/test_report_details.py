@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
+import re
+import zlib
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 from cases import first_cases
 from figure_texts import check_texts, texts
-from report_synthetic import CHANNELS, details, evoked, kind_result
+from fontTools import subset
+from fontTools.ttLib import TTFont
+from PIL import Image
+from report_synthetic import CHANCE, CHANNELS, details, evoked, kind_result
 from scipy import stats as scipy_stats
 
 from shortloop.eeg.group.settings import GroupSettings
@@ -21,7 +30,10 @@ from shortloop.eeg.report.labels import p_alone
 from shortloop.eeg.report.page import SECTIONS, findings
 from shortloop.eeg.report.potentials import EVOKED, courses, evoked_figure
 from shortloop.eeg.report.sections.decoding import CONFUSIONS as CONFUSION
-from shortloop.eeg.report.sections.decoding import confusion_matrices
+from shortloop.eeg.report.sections.decoding import confusion_matrices, decoding_over_time, generalization_map
+from shortloop.eeg.report.sections.null_distribution import SECTION as NULLS
+from shortloop.eeg.report.sections.null_distribution import null_distribution
+from shortloop.eeg.report.sections.participants import participant_maps
 from shortloop.eeg.report.sections.patterns import ACTIVATION as PATTERNS
 from shortloop.eeg.report.sections.patterns import (
     SELECTED,
@@ -33,6 +45,7 @@ from shortloop.eeg.report.sections.tables import best_scores, effects
 from shortloop.eeg.report.sensors import known_names
 from shortloop.eeg.report.summary import cohens_d, effect_at, effect_parts, effect_text
 from shortloop.eeg.score import Score
+from shortloop.report.style import DPI, WIDTH, save
 
 UNKNOWN = tuple(f"E{number}" for number in range(1, 65))
 
@@ -76,14 +89,6 @@ def test_potentials_are_legible(people: int, channels: tuple[str, ...], classes:
     check_texts(figure, texts(figure))
     assert "nan" not in EVOKED.alt(shown)
     assert EVOKED.caption(shown, {}).endswith(".")
-
-
-def test_features_without_channels_have_a_curve_alone() -> None:
-    result = details(kind_result(), channels=())
-    assert not PATTERNS.applies(result)
-    figure = selected_features(result)
-    check_texts(figure, texts(figure))
-    assert len(figure.axes) == 1
 
 
 def test_confusions_are_shares_of_each_true_class() -> None:
@@ -172,25 +177,30 @@ def test_captions_say_what_is_there() -> None:
         (section,) = [each for each in SECTIONS if each.name == name]
         return section.caption(result, {})
 
-    assert "bars below: bins that differ from it" in caption("decoding_over_time", whole)
-    assert "outlined: significant clusters" in caption("generalization", whole)
-    assert "from study to test" in caption("participants", whole)
-    assert "across time within study" in caption("participants", nothing)
-    assert "other times of the effect," in caption("patterns", whole)
-    assert "other times, at" in caption("patterns", nothing)
-    assert "taken for class 1 rather than for class 0" in caption("patterns", one)
+    for name, result, part in (
+        ("decoding_over_time", whole, "bars below"),
+        ("generalization", whole, "outlined"),
+        ("participants", whole, "from study to test"),
+        ("participants", nothing, "within study"),
+        ("patterns", whole, "times of the effect"),
+        ("patterns", one, "class 1 rather than for class 0"),
+    ):
+        assert part in caption(name, result)
+    assert "of the effect" not in caption("patterns", nothing)
     assert "participants" not in caption("selected_features", one)
     said = findings(nothing)
-    assert "did not differ significantly from chance anywhere (smallest corrected p = 0.300 by" in said[0]
-    assert "differed from chance in no cluster (smallest corrected p = 0.060), but in single bins" in said[1]
-    assert "by the maximum statistic (p = 0.004)" in said[1]
+    assert re.search("not differ significantly.*p = 0.300", said[0])
+    assert re.search("in no cluster.*p = 0.060.*in single bins.*p = 0.004", said[1])
 
 
-def test_no_p_is_printed_as_zero() -> None:
+def test_small_p_and_large_effects_have_no_digits() -> None:
     assert (p_alone(0.0002), p_alone(0.0123)) == ("< 0.001", "0.012")
+    assert effect_text({"d": 23334.43, "low": 3713.2, "high": 45449.2}) == " (Cohen's d > 100)"
+    assert effect_parts({"d": -2e9, "low": None, "high": None}) == ("< −100", "")
+    assert effect_parts({"d": -1.2, "low": -2.0, "high": -0.35}) == ("−1.20", "−2.00 to −0.35")
 
 
-def test_what_is_kept_is_drawn_in_percent() -> None:
+def test_what_is_kept_is_drawn_in_percent_also_without_channels() -> None:
     result = CASES["group"]
     axes = selected_features(result).axes[0]
     thick = max(axes.lines, key=lambda line: line.get_linewidth())
@@ -198,6 +208,11 @@ def test_what_is_kept_is_drawn_in_percent() -> None:
     np.testing.assert_allclose(np.asarray(thick.get_ydata(), float), 100 * result.patterns.kept.mean(axis=0))
     all_kept = replace(result.patterns, kept=np.ones_like(result.patterns.kept))
     assert not SELECTED.applies(replace(result, patterns=all_kept))
+    result = details(kind_result(), channels=())
+    assert not PATTERNS.applies(result)
+    figure = selected_features(result)
+    check_texts(figure, texts(figure))
+    assert len(figure.axes) == 1
 
 
 def test_potentials_have_intervals_over_participants_or_trials() -> None:
@@ -235,13 +250,17 @@ def test_a_class_without_trials_is_left_out() -> None:
     evoked_figure(shown)
 
 
-def test_the_numbers_of_potentials_are_in_a_file() -> None:
+def test_the_numbers_of_potentials_are_in_a_file_and_their_baseline_in_words() -> None:
     shown = evoked(channels=("Cz", "Pz"))
     rows = list(csv.DictReader(io.StringIO(EVOKED.numbers(shown))))
     assert len(rows) == 3 * 3 * 200
     last = rows[-1]
     assert (last["channel"], last["class"]) == ("Pz", "class 2")
     assert float(last["mean (µV)"]) == pytest.approx(1e6 * shown.means[:, 2, 1, -1].mean(), rel=1e-5)
+    shown = replace(evoked(3), baseline=None)
+    assert "no baseline subtracted" in EVOKED.caption(shown, {})
+    imported = {"input": {"preprocessing": {"baseline": [-0.1, 0.0]}}}
+    assert "the mean of −100 to 0 ms subtracted" in EVOKED.caption(shown, imported)
 
 
 @pytest.mark.parametrize(("score", "points"), [("balanced-accuracy", 1.0), ("auc", 100.0)])
@@ -256,13 +275,6 @@ def test_scores_that_do_not_differ_have_no_effect_size(score: Score, points: flo
         effect, values = effect_at(stats, (cell,)), scores[:, cell] - chance
         assert effect is not None
         assert effect["d"] == pytest.approx(values.mean() / values.std(ddof=1))
-
-
-def test_potentials_say_which_baseline_they_lost() -> None:
-    shown = replace(evoked(3), baseline=None)
-    assert "no baseline subtracted" in EVOKED.caption(shown, {})
-    imported = {"input": {"preprocessing": {"baseline": [-0.1, 0.0]}}}
-    assert "the mean of −100 to 0 ms subtracted" in EVOKED.caption(shown, imported)
 
 
 @pytest.mark.parametrize(("t", "n"), [(0.5, 8), (2.0, 4), (5.0, 18), (-3.1, 18), (40.0, 8)])
@@ -316,7 +328,199 @@ def test_each_participant_has_an_interval_and_a_p() -> None:
     assert float(lines[0]["low"]) == pytest.approx(best - 5)
 
 
-def test_effects_of_participants_that_hardly_differ_have_no_digits() -> None:
-    assert effect_text({"d": 23334.43, "low": 3713.2, "high": 45449.2}) == " (Cohen's d > 100)"
-    assert effect_parts({"d": -2e9, "low": None, "high": None}) == ("< −100", "")
-    assert effect_parts({"d": -1.2, "low": -2.0, "high": -0.35}) == ("−1.20", "−2.00 to −0.35")
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NOTE = "With one participant nothing is said of others. " * 3
+CASES_FIGURES: dict[str, dict[str, Any]] = {
+    "group": {},
+    "one participant": {"participants": ("sub-with-a-very-long-name-000123",), "note": NOTE},
+    "4 participants": {"participants": 4, "test_phase": "a-very-long-name-of-a-phase"},
+    "18 participants": {"participants": 18},
+    "31 participants": {"participants": 31, "bins": 30},
+    "18 curves": {"participants": 18, "test_bins": None, "bins": 41},
+    "no generalization": {"participants": 5, "test_bins": None},
+    "bins": {"unit": "bin", "participants": 3},
+    "one bin": {"bins": 1, "test_bins": 1, "participants": 2},
+    "odd names": {"participants": ("a$b", "x_y^z$"), "train_phase": "st$dy", "test_phase": "phase of words"},
+    "long test": {"bins": 6, "test_bins": 30, "participants": 6},
+}
+DRAW: tuple[Callable[[KindResult], Figure], ...] = (
+    decoding_over_time,
+    generalization_map,
+    participant_maps,
+    null_distribution,
+)
+
+
+@pytest.mark.parametrize("draw", DRAW, ids=lambda draw: draw.__name__)
+@first_cases(6, "case", CASES_FIGURES)
+def test_text_is_legible_inside_and_apart_of_figures(case: str, draw: Callable[[KindResult], Figure]) -> None:
+    result = kind_result(**CASES_FIGURES[case])
+    if draw is generalization_map and result.generalization is None:
+        pytest.skip("there is no map to draw")
+    figure = draw(result)
+    drawn = texts(figure)
+    assert len(drawn) > 8
+    check_texts(figure, drawn)
+
+
+def test_the_mean_chance_and_bars_are_where_they_are() -> None:
+    result = kind_result()
+    axes = decoding_over_time(result).axes[0]
+    low, high = axes.get_ylim()
+    assert low + 0.105 * (high - low) < result.curve.scores.min()  # bars lie below all data
+    thick = max(axes.lines, key=lambda line: line.get_linewidth())
+    np.testing.assert_allclose(np.asarray(thick.get_xdata(), float), result.train_times * 1000)
+    np.testing.assert_allclose(np.asarray(thick.get_ydata(), float), result.curve.mean)
+    assert [line for line in axes.lines if np.allclose(np.asarray(line.get_ydata(), float), CHANCE)]
+    bars = [item for item in axes.collections if str(item.get_label()).endswith("clusters")]
+    spans = np.concatenate([np.asarray(path.vertices, float)[:, 0] for path in bars[0].get_paths()])
+    # Bins 2 to 8, to the edges of their cells.
+    np.testing.assert_allclose([spans.min(), spans.max()], [75, 425])
+
+
+def test_maps_are_centred_at_chance_not_transposed_and_outlined() -> None:
+    result = kind_result()
+    assert result.generalization is not None
+    figure = generalization_map(result)
+    image, segments = figure.axes[0].images[0], _outlines(figure)
+    low, high = image.get_clim()
+    assert low is not None
+    assert high is not None
+    assert (low + high) / 2 == pytest.approx(CHANCE)
+    np.testing.assert_array_equal(np.asarray(image.get_array()), result.generalization.mean)
+    points = np.array(segments).reshape(-1, 2)
+    # Training bins 2 to 8 (100 to 400 ms), test bins 3 to 6 (150 to 300 ms), 50 ms wide.
+    np.testing.assert_allclose([points[:, 0].min(), points[:, 0].max()], [75, 425])
+    np.testing.assert_allclose([points[:, 1].min(), points[:, 1].max()], [125, 325])
+    assert len(segments) == 2 * (7 + 4)
+
+
+def test_each_map_is_below_its_name_and_not_transposed_all_on_one_scale() -> None:
+    result = kind_result(participants=7)
+    assert result.generalization is not None
+    page = participant_maps(result).axes[0]
+    assert len({image.get_clim() for image in page.images}) == 1
+    names = {text.get_text(): text.get_position() for text in page.texts}
+    for name, image, scores in zip(
+        result.participants, page.images, result.generalization.scores, strict=True
+    ):
+        left, right, _, top = image.get_extent()
+        assert left <= names[name][0] < right
+        assert 0 < names[name][1] - top < 0.1
+        np.testing.assert_array_equal(np.asarray(image.get_array()), scores)
+        assert image.origin == "lower"
+
+
+def test_curves_are_drawn_on_the_scale_of_their_labels() -> None:
+    result = kind_result(participants=3, test_bins=None)
+    page = participant_maps(result).axes[0]
+    ticks = [text for text in page.texts if text.get_horizontalalignment() == "right"]
+    at, shown = [text.get_position()[1] for text in ticks], [float(text.get_text()) for text in ticks]
+    lines = [[np.asarray(path.vertices) for path in item.get_paths()] for item in page.collections]
+    (curves,) = (points for points in lines if len(points[0]) == len(result.train_times))
+    scores = [np.polyval(np.polyfit(at, shown, 1), points[:, 1]) for points in curves]
+    np.testing.assert_allclose(scores, result.curve.scores, rtol=1e-6)
+
+
+def test_one_participant_is_named_with_the_note_and_nothing_significant_has_no_outline() -> None:
+    result = kind_result(participants=("P7",), note="One is not many.")
+    for figure in (decoding_over_time(result), generalization_map(result)):
+        words = " ".join(text.get_text() for text in texts(figure))
+        assert "participant P7" in words
+        assert "group" not in words
+        assert "One is not many." in words
+    result = kind_result(bins=2, test_bins=2)
+    labels = [str(item.get_label()) for item in decoding_over_time(result).axes[0].collections]
+    assert not any("p ≤" in label for label in labels)
+    assert not _outlines(generalization_map(result))
+
+
+def test_files_open_and_have_their_size_text_and_fonts(tmp_path: Path) -> None:
+    load = subset.load_font
+    png, pdf, svg = save(decoding_over_time(kind_result()), tmp_path, "curve")
+    assert subset.load_font is load
+    with Image.open(png) as image:
+        image.load()
+        assert image.width == round(WIDTH * DPI)
+        assert image.convert("L").getextrema() == (0, 255)
+    written = pdf.read_bytes()
+    assert written.startswith(b"%PDF-")
+    assert written.rstrip().endswith(b"%%EOF")
+    assert b"/FontFile2" in written  # TrueType
+    assert b"/Type3" not in written
+    root = ElementTree.parse(svg).getroot()
+    words = " ".join("".join(each.itertext()) for each in root.iter("{http://www.w3.org/2000/svg}text"))
+    assert "Amplitude: decoding over time, group of 8" in words
+    assert float(str(root.get("width")).removesuffix("pt")) == pytest.approx(72 * WIDTH, rel=1e-3)
+    fonts = []
+    for stream in re.findall(rb"stream\r?\n(.*?)\r?\nendstream", written, re.DOTALL):
+        with contextlib.suppress(zlib.error):
+            content = zlib.decompress(stream)
+            if content.startswith(b"\0\1\0\0"):
+                fonts.append(TTFont(io.BytesIO(content)))
+    assert len(fonts) >= 2  # the title is bold
+    for font in fonts:
+        assert 1 < len(font.getGlyphOrder()) < 100
+        assert {"glyf", "loca", "hmtx"} <= set(font.keys())
+        assert not {"GSUB", "GPOS", "kern"} & set(font.keys())
+
+
+def test_settings_of_the_user_are_neither_used_nor_changed() -> None:
+    import matplotlib
+
+    with matplotlib.rc_context({"font.size": 30, "lines.linewidth": 9}):
+        figure = decoding_over_time(kind_result())
+        assert matplotlib.rcParams["font.size"] == 30
+    assert max(text.get_fontsize() for text in texts(figure)) < 12
+
+
+def _outlines(figure: Figure) -> list[Any]:
+    lines = [item for item in figure.axes[0].collections if item.get_gid() == "outline"]
+    return [] if not lines else [np.asarray(path.vertices) for path in lines[0].get_paths()]
+
+
+def test_nulls_without_spread_can_be_drawn() -> None:
+    # Of two participants, the largest |t| may be the same in every permutation, but for rounding.
+    result = kind_result(participants=2)
+    null = np.where(np.arange(39) % 2, 1.0, 1.0 - 2e-16)
+    curve = replace(result.curve, null_max=null, null_mass=np.zeros(39))
+    assert null_distribution(replace(result, curve=curve)).axes
+    plain = kind_result()
+    assert plain.generalization is not None
+    t = plain.generalization.t.copy()
+    t[2:5, 2:6] = 40_000.0
+    shown = replace(plain, generalization=replace(plain.generalization, t=t))
+    assert generalization_map(shown).axes[1].images[0].get_clim() == (-50.0, 50.0)
+
+
+@pytest.mark.parametrize("factor", [1000.0, 1e6])
+def test_what_is_seen_far_from_the_null_leaves_room_for_it(factor: float) -> None:
+    plain = kind_result(test_bins=None)
+    stats = replace(plain.curve, t=plain.curve.t * factor)
+    far = replace(plain, curve=stats)
+    figure = null_distribution(far)
+    check_texts(figure, texts(figure))
+    for axes, null in zip(figure.axes, (stats.null_max, stats.null_mass), strict=True):
+        assert null.max() > 0.1 * axes.get_xlim()[1]
+    one = np.append(stats.null_max[:-1], 1e6)  # the null may have such values, too
+    figure = null_distribution(replace(far, curve=replace(stats, null_max=one)))
+    assert np.median(one) > 0.05 * figure.axes[0].get_xlim()[1]
+    assert f"{np.abs(stats.t).max():,.0f} →" in [text.get_text() for text in figure.axes[0].texts]
+    assert "is drawn at it" in NULLS.caption(far, {})
+
+
+@pytest.mark.parametrize("unit", ["s", "bin"])
+def test_one_bin_has_one_tick_and_bins_have_no_event(unit: str) -> None:
+    one = details(kind_result(bins=1, test_bins=1, unit=unit, train_times=np.array([0.0])))
+    for draw in (decoding_over_time, generalization_map, selected_features):
+        for axes in draw(one).axes[:2]:
+            ticks = [text.get_text() for text in axes.get_xticklabels()]
+            assert ticks == (["0"] if axes.get_xlabel().startswith(("Time", "Bin", "Train")) else ticks)
+    drawn = [text.get_text() for text in texts(participant_maps(one))]
+    assert drawn.count("0") == 4 + 2  # below each column of panels, and left of each row
+    several = kind_result(unit=unit, train_times=np.arange(-3.0, 9.0), test_times=np.arange(-3.0, 7.0))
+    for axes in (decoding_over_time(several).axes[0], generalization_map(several).axes[0]):
+        dotted = [line for line in axes.lines if line.get_linestyle() == ":"]
+        assert bool(dotted) == (unit == "s")

@@ -68,67 +68,63 @@ def null_of(result: KindResult, count: int) -> KindResult:
 def test_the_default_study() -> None:
     said = text(recordings=(recording(), recording(phase="test")))
     for part in (
-        "Simulated EEG of 8 participants was analysed: 2 channels at 250 Hz, in epochs of −500 to 1500 ms",
-        "trials of each class and participant was 38 to 40 in study and 38 to 40 in test",
-        "the mean of −200 to 0 ms was subtracted",
-        "low-pass filtered at 30 Hz with a Butterworth filter of order 6, run forwards and backwards",
+        *("Simulated EEG of 8 participants", "2 channels at 250 Hz", "epochs of −500 to 1500 ms"),
+        *(
+            "38 to 40 in study and 38 to 40 in test",
+            "mean of −200 to 0 ms was subtracted",
+            "at 30 Hz",
+            "order 6",
+        ),
         "25 bins of 10 samples (40 ms) from −200 ms on gave 20 features each",
-        "Morlet wavelets of 5 cycles (Tallon-Baudry et al., 1997) at 16 frequencies from 10 to 40 Hz",
+        "wavelets of 5 cycles (Tallon-Baudry et al., 1997) at 16 frequencies from 10 to 40 Hz",
         "12 bins of 5 points, 16 ms apart, from −200 ms on gave 160 features each",
-        "classified as face, landmark or object",
-        "stratified, shuffled 10-fold cross-validation",
-        "p < 0.05 in a one-way analysis of variance",
-        "those of held-out trials were z-scored by the mean and standard deviation of the training trials",
-        "one-versus-rest linear support vector machine",
-        "C chosen out of 0.0001, 0.001 and 0.01 by the mean accuracy in 5 stratified folds",
-        "applied to each bin of test, and scores were averaged over the 10",
-        "balanced accuracies, the mean over classes of recall (Brodersen et al., 2010)",
-        "smoothed over bins with a Gaussian (σ = 1 bin, cut off at 2 σ)",
-        "scores of the 8 participants were compared with chance (33.3 %) by a two-sided one-sample t test",
-        "499 permutations of the true labels of the classified trials",
-        "p = (1 + b) / (1 + m) for b of m permutations",
-        "neighbouring bins with two-sided p < 0.05",
-        "The family-wise error rate is 0.05.",
+        *("face, landmark or object", "shuffled 10-fold", "p < 0.05 in a one-way analysis of variance"),
+        *("standard deviation of the training trials", "one-versus-rest linear support vector machine"),
+        *(
+            "C chosen out of 0.0001, 0.001 and 0.01",
+            "in 5 stratified folds",
+            "each bin of test",
+            "over the 10",
+        ),
+        *("(Brodersen et al., 2010)", "σ = 1 bin, cut off at 2 σ", "chance (33.3 %)", "one-sample t test"),
+        *(
+            "499 permutations of the true labels",
+            "p = (1 + b) / (1 + m)",
+            "two-sided p < 0.05",
+            "rate is 0.05.",
+        ),
     ):
         assert part in said
     unsaid = "Gramfort|LIBSVM|Scikit|flip|Combrisson|rejected|trained again|None|weighted|drawn at"
     assert not re.search(unsaid, said)
 
 
+def estimator(kind: str, **fields: Any) -> dict[str, Any]:
+    return {"estimator": {"kind": kind, **fields}}
+
+
 # What is changed in the study, what is then said, and what is no longer said.
 BRANCHES: dict[str, tuple[dict[str, Any], tuple[str, ...], tuple[str, ...]]] = {
-    "one C": (
-        {"estimator": {"kind": "linear-svm", "C": [0.1]}},
-        ("with C = 0.1 and a stopping tolerance of 0.0001.",),
-        ("chosen out of",),
-    ),
+    "one C": (estimator("linear-svm", C=[0.1]), ("C = 0.1", "tolerance of 0.0001."), ("chosen out of",)),
     "matlab": (
-        {"estimator": {"kind": "matlab-svm", "C": 2.0}},
-        ("box constraint C = 2", "median distance", "Chang & Lin, 2011"),
-        ("Fan et al.", "chosen out of"),
+        estimator("matlab-svm", C=2.0),
+        ("constraint C = 2", "median distance", "Chang"),
+        ("Fan et al.",),
     ),
-    "matlab, scaled": (
-        {"estimator": {"kind": "matlab-svm", "kernel_scale": 3.0}},
-        ("features divided by 3 and a stopping tolerance of 0.001.",),
-        ("median distance",),
-    ),
-    "lda": ({"estimator": {"kind": "lda", "shrinkage": 0.3}}, ("shrunk by 0.3", "Blankertz"), ("vector",)),
-    "ridge": ({"estimator": {"kind": "ridge", "alpha": 5.0}}, ("α = 5 (Hoerl",), ("vector",)),
+    "matlab, scaled": (estimator("matlab-svm", kernel_scale=3.0), ("divided by 3",), ("median distance",)),
+    "lda": (estimator("lda", shrinkage=0.3), ("shrunk by 0.3", "Blankertz"), ("vector",)),
+    "ridge": (estimator("ridge", alpha=5.0), ("α = 5 (Hoerl",), ("vector",)),
     "sklearn": (
-        {"estimator": {"kind": "sklearn", "path": "sklearn.naive_bayes.GaussianNB"}},
+        estimator("sklearn", path="sklearn.naive_bayes.GaussianNB"),
         ("sklearn.naive_bayes.GaussianNB of scikit-learn", "with default parameters"),
         ("vector",),
     ),
     "parameters": (
-        {"estimator": {"kind": "sklearn", "path": "sklearn.svm.SVC", "params": {"kernel": "rbf", "C": 2}}},
+        estimator("sklearn", path="sklearn.svm.SVC", params={"kernel": "rbf", "C": 2}),
         ("with kernel = rbf and C = 2, all else as by default",),
         ("default parameters",),
     ),
-    "own": (
-        {"estimator": {"kind": "sklearn", "path": "mine.Nearest"}},
-        ("The classifier was mine.Nearest, with",),
-        ("scikit-learn",),
-    ),
+    "own": (estimator("sklearn", path="mine.Nearest"), ("was mine.Nearest, with",), ("scikit-learn",)),
     "two classes": ({"classes": ["a", "b"]}, ("classified as a or b",), ("one-versus-rest",)),
     "all features": ({"decoding": {"select_alpha": 1.0}}, ("all features were used",), ("analysis of var",)),
     "scaling": (
@@ -141,19 +137,11 @@ BRANCHES: dict[str, tuple[dict[str, Any], tuple[str, ...], tuple[str, ...]]] = {
         ("in at most 10 folds that each held out whole runs, with", "training labels within runs"),
         ("shuffled 10-fold", "within folds, with all"),
     ),
-    "subsampled": (
-        {"decoding": {"subsample": True}},
-        ("trials were drawn at random so that each class had as many as the smallest",),
-        ("weighted",),
-    ),
-    "weighted": (
-        {"decoding": {"class_weight": "balanced"}},
-        ("Trials were weighted inversely to the number of training trials of their class.",),
-        ("drawn at random",),
-    ),
+    "subsampled": ({"decoding": {"subsample": True}}, ("drawn at random", "as the smallest"), ("weighted",)),
+    "weighted": ({"decoding": {"class_weight": "balanced"}}, ("weighted inversely",), ("drawn at random",)),
     "retrained": (
         {"permutations": {"null": "training-labels"}},
-        ("permutations of the training labels within folds, with all classifiers trained again",),
+        ("training labels within folds", "all classifiers trained again"),
         ("true labels",),
     ),
     "not smoothed": ({"group": {"smooth": 0.0}}, ("were compared with",), ("smoothed",)),
@@ -188,9 +176,9 @@ def test_each_setting_changes_the_text(branch: str) -> None:
 
 
 def test_preparation_is_told_in_its_order_with_what_was_left_out() -> None:
-    steps: dict[str, Any] = {"highpass": 0.1, "lowpass": 40.0, "notch": 50.0, "reference": "average"}
-    steps |= {"baseline": [-0.2, 0.0], "reject": {"eeg": 150e-6}, "flat": {"eeg": 1e-6}}
-    steps |= {"resample": 200.0, "interpolate": True}
+    given: dict[str, Any] = {"highpass": 0.1, "lowpass": 40.0, "notch": 50.0, "reference": "average"}
+    given |= {"baseline": [-0.2, 0.0], "reject": {"eeg": 150e-6}, "flat": {"eeg": 1e-6}}
+    given |= {"resample": 200.0, "interpolate": True}
     dropped = [
         {"class": "face", "reason": "amplitude", "trials": 3},
         {"class": "face", "reason": "annotated as BAD_x", "trials": 1},
@@ -198,24 +186,42 @@ def test_preparation_is_told_in_its_order_with_what_was_left_out() -> None:
     account = {"trials": 50, "dropped": dropped, "bads": ["Fz"], "interpolated": ["Fz"]}
     known: tuple[dict[str, Any], ...]
     known = recording(accounts=[account]), recording("s02", accounts=[{"trials": 40, "dropped": []}])
-    asked: dict[str, Any] = {**RECORDED, "input": {**FILES, "preprocessing": steps}}
+    asked: dict[str, Any] = {**RECORDED, "input": {**FILES, "preprocessing": given}}
     said = text(recordings=known, **asked)
-    assert (
-        "Recordings were prepared with MNE-Python (Gramfort et al., 2013): signals were high-pass filtered "
-        "at 0.1 Hz and low-pass filtered at 40 Hz (zero-phase FIR filter, Hamming window), line noise was "
-        "removed at 50 Hz, bad channels (1 in 1 of 2 recordings) were interpolated by spherical splines "
-        "(Perrin et al., 1989), the EEG was referenced to the average of all EEG channels, the mean of −200 "
-        "to 0 ms was subtracted from each epoch, epochs with a peak-to-peak amplitude above 150 µV (eeg) "
-        "were rejected, epochs with a peak-to-peak amplitude below 1 µV (eeg) were rejected and epochs were "
-        "resampled to 200 Hz. Of 160 trials, 4 were left out (3 rejected by amplitude and 1 annotated as "
-        "BAD_x)."
-    ) in said
+    steps = [
+        "Gramfort et al., 2013",
+        "high-pass filtered at 0.1 Hz",
+        "low-pass filtered at 40 Hz",
+        "zero-phase FIR",
+    ]
+    steps += ["removed at 50 Hz", r"bad channels \(1 in 1 of 2 recordings\) were interpolated", "Perrin"]
+    steps += [
+        "average of all EEG channels",
+        "mean of −200 to 0 ms was subtracted",
+        "above 150 µV",
+        "below 1 µV",
+    ]
+    steps += [
+        "to 200 Hz",
+        r"Of 160 trials, 4 were left out \(3 rejected by amplitude and 1 annotated as BAD_x\)",
+    ]
+    assert re.search(".*".join(steps), said)
     asked["input"]["preprocessing"] = {"reference": ["M1", "M2"]}
     known = (recording(accounts=[{"trials": 50, "dropped": [], "bads": ["Fz", "Cz"]}]),)
     said = text(recordings=known, **asked)
     assert "bad channels (2 in 1 of 1 recording) were left out and the EEG was referenced to M1" in said
     assert "Perrin" not in said
     assert "were left out (" not in said
+    # A bad channel of a recording is counted once, and sensors by their types.
+    known = tuple(recording(phase=phase, accounts=[account]) for phase in ("study", "test"))
+    assert "bad channels (1 in 1 of 1 recording)" in text(recordings=known, **RECORDED)
+    typed = {"trials": 50, "dropped": [], "types": ["mag", "eeg"]}
+    said = text(recordings=(recording(accounts=[typed], tmin=-0.1015625),), **RECORDED)
+    assert "The MEG and EEG of 8 participants were analysed: 2 channels (1 MEG sensor" in said
+    assert "in epochs of −102 to 1898 ms around the event" in said
+    said = text(recordings=(recording(kind="amplitude"),), **RECORDED)
+    assert said.startswith("Ready-made features of 8 participants were analysed. They had been computed")
+    assert methods_text(report_content(kind_result(), settings={"classes": ["a"]})) == ((), ())
 
 
 def test_what_was_in_one_recording_or_in_several_is_said() -> None:
@@ -224,11 +230,9 @@ def test_what_was_in_one_recording_or_in_several_is_said() -> None:
     parts = {"study": {"start": "study begins"}, "test": {"start": 190.5, "stop": "end"}}
     known = recording(file="a.fif"), recording(phase="test", file="a.fif")
     said = text(recordings=known, phases=both, input={**files, "sections": parts, "drop": ["VEOG", "M1"]})
-    assert (
-        "Phases were sections of the same recordings: study began with the event “study begins” and ended "
-        "where another section began, or the recording ended; test began at 190.5 s and ended before the "
-        "event “end”. VEOG and M1 were not used."
-    ) in said
+    study = "study began with the event “study begins” and ended where another section began"
+    test = "test began at 190.5 s and ended before the event “end”. VEOG and M1 were not used"
+    assert re.search(f"sections of the same recordings: {study}.*{test}", said)
     assert "in several files" not in said
     events: dict[str, Any] = {"phase_events": {"test": {"face": [11], "landmark": [12], "object": [13]}}}
     said = text(recordings=known, phases=both, input={**files, **events})
@@ -237,24 +241,6 @@ def test_what_was_in_one_recording_or_in_several_is_said() -> None:
     said = text(recordings=other, phases=both, input={**files, **events})
     assert "same recordings" not in said
     assert "Trials of a participant and phase that were in several files were taken together." in said
-
-
-def test_a_bad_channel_of_a_recording_is_counted_once() -> None:
-    account = {"trials": 50, "dropped": [], "bads": ["Fz"]}
-    known = tuple(recording(phase=phase, accounts=[account]) for phase in ("study", "test"))
-    assert "bad channels (1 in 1 of 1 recording)" in text(recordings=known, **RECORDED)
-
-
-def test_sensors_of_each_type_are_counted() -> None:
-    account = {"trials": 50, "dropped": [], "types": ["mag", "eeg"]}
-    said = text(recordings=(recording(accounts=[account], tmin=-0.1015625),), **RECORDED)
-    assert "The MEG and EEG of 8 participants were analysed: 2 channels (1 MEG sensor" in said
-    assert "in epochs of −102 to 1898 ms around the event" in said
-
-
-def test_ready_made_features_are_not_called_eeg() -> None:
-    said = text(recordings=(recording(kind="amplitude"),), **RECORDED)
-    assert said.startswith("Ready-made features of 8 participants were analysed. They had been computed")
 
 
 def test_results_change_the_text_too() -> None:
@@ -331,10 +317,6 @@ def test_references_are_those_that_are_cited() -> None:
         author, year = re.match(r"([^\s,]+).*?(\d{4})", short).groups()  # type: ignore[union-attr]
         assert full.startswith(author)
         assert f"({year})" in full
-
-
-def test_what_is_not_known_is_not_told() -> None:
-    assert methods_text(report_content(kind_result(), settings={"classes": ["a"]})) == ((), ())
 
 
 def test_versions_are_those_of_the_jobs() -> None:

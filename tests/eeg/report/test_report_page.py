@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import first_cases
 from matplotlib.text import Text
 from page_reader import Page, check_needs_nothing_else, places_linked
 from report_synthetic import (
@@ -27,14 +28,12 @@ from report_synthetic import (
 )
 from source_tree import ROOT
 
-from shortloop.eeg.report import page
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.page import SECTIONS, page_of, panels
-from shortloop.eeg.report.sections.decoding import OVER_TIME
 from shortloop.eeg.report.sections.section import Section
 from shortloop.eeg.study.load import DEFAULT_STUDY
 from shortloop.eeg.study.schema import Study
-from shortloop.report.page import ADDRESS, PageTable, TableRow
+from shortloop.report.page import ADDRESS
 from shortloop.report.style import encoded
 from shortloop.stages.content import content_of
 
@@ -85,7 +84,7 @@ def test_the_findings_are_told_in_words(html: str) -> None:
         assert expected in text
 
 
-@pytest.mark.parametrize("participants", [1, 3])
+@first_cases(1, "participants", [3, 1])
 def test_nothing_is_called_smoothed_that_is_not(participants: int) -> None:
     for smoothed in (True, False):
         result = details(replace(kind_result(participants=participants), smoothed=smoothed))
@@ -129,10 +128,9 @@ def test_names_of_others_are_shown_and_pass_nothing_on_to_a_reader(tmp_path: Pat
     for file in texts:
         text = file.read_bytes().decode().replace("\r\n", "\n")
         assert not UNFIT.search(text), file
-        of_all = file.name.endswith(
-            ("effects.csv", "over_time.csv", "generalization.csv", "null_distribution.csv")
+        assert SHOWN in text or re.search(
+            r"(effects|over_time|generalization|null_distribution)\.csv", file.name
         )
-        assert SHOWN in text or of_all
     html = written[0].read_text(encoding="utf-8")
     assert "<b>" not in html
     for place in (f"<title>{SHOWN}", f"<h1>{SHOWN}", f"{SHOWN}&lt;b&gt; 2</th>", f"<code>{SHOWN}"):
@@ -176,45 +174,27 @@ def test_figures_are_numbered_as_they_are_shown() -> None:
     figures = [each for section in page_of(content).sections for each in section.figures]
     assert [each.number for each in figures] == list(range(1, 12))
     assert [each.name for each in figures] == [each.name for each in panels(content)]
+    first, last = ("decoding_over_time",), ("participants", "null_distribution")
+    more = (
+        "generalization",
+        "participants",
+        "confusion",
+        "patterns",
+        "selected_features",
+        "null_distribution",
+    )
+    shown = {"evoked": ("study",), "amplitude": (*first, *more), "power": (*first, *last)}
     assert [each.name for each in figures] == [
-        "evoked_study",
-        "amplitude_decoding_over_time",
-        "amplitude_generalization",
-        "amplitude_participants",
-        "amplitude_confusion",
-        "amplitude_patterns",
-        "amplitude_selected_features",
-        "amplitude_null_distribution",
-        "power_decoding_over_time",
-        "power_participants",
-        "power_null_distribution",
+        f"{of}_{each}" for of, every in shown.items() for each in every
     ]
-
-
-def test_a_new_section_needs_its_line_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def table(result: KindResult) -> PageTable:
-        return PageTable("Ages", "How old.", "Participant", ("years",), (TableRow("s01", ("23",)),))
-
-    new = Section("ages", "Ages", finding=lambda result: "All are young.", table=table)
-    silent: dict[str, Any] = {"alt": lambda result: "A curve.", "finding": lambda result: ""}
-    drawn = replace(OVER_TIME, name="again", title="Once more", **silent)
-    never = replace(OVER_TIME, title="Never", applies=lambda result: False, table=table)
-    monkeypatch.setattr(page, "SECTIONS", (new, drawn, never))
-    written = write_report(report_content(kind_result()), tmp_path)
-    assert {file.stem for file in written[1:]} == {"amplitude_again"}
-    read = Page(written[0].read_text(encoding="utf-8"))
-    for said in ("All are young.", "How old.", "23", "Figure 1. Once more, amplitude."):
-        assert said in read.text
-    assert [image["alt"] for image in read.all("img")] == ["Once more, amplitude. A curve."]
-    assert "Never" not in read.text
 
 
 DRAWN = [
     details(kind_result()),
+    kind_result(participants=1, test_bins=None, unit="bin"),
     details(kind_result(test_bins=None)),
     details(kind_result(participants=1)),
     details(kind_result("power", bins=1)),
-    kind_result(participants=1, test_bins=None, unit="bin"),
 ]
 
 
@@ -225,13 +205,7 @@ def redrawn(result: KindResult, other: KindResult) -> set[str]:
     return {name for name in before if before[name] != after[name]}
 
 
-@pytest.mark.parametrize(
-    "result",
-    [
-        pytest.param(each, marks=[pytest.mark.slow] * (at in (2, 3)), id=str(at))
-        for at, each in enumerate(DRAWN)
-    ],
-)
+@first_cases(2, "result", DRAWN)
 def test_figures_are_drawn_from_what_they_read_alone(result: KindResult) -> None:
     """A field that a figure does not declare is not there when it is drawn."""
     for each in panels(report_content(result, evoked=(evoked(3),))):

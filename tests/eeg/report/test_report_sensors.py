@@ -160,12 +160,12 @@ def test_units_of_power_and_of_what_is_very_small() -> None:
     (one, _), (squares, unit) = readable("T/m"), readable(squared("T/m"))
     np.testing.assert_allclose(squares, one**2)
     assert unit == "fT²/cm²"
-    some = {
-        ("V", 3e-6): (3.0, "µV"),
-        ("T²", 1.5e-26): (15.0, "10³ fT²"),
-        ("a.u.", 4.2e-6): (4.2, "10⁻⁶ a.u."),
-    }
-    for (unit, value), wanted in some.items():
+    some = [
+        ("V", 3e-6, (3.0, "µV")),
+        ("T²", 1.5e-26, (15.0, "10³ fT²")),
+        ("a.u.", 4.2e-6, (4.2, "10⁻⁶ a.u.")),
+    ]
+    for unit, value, wanted in some:
         factor, said = scaled(unit, value)
         assert (factor * value, said) == (pytest.approx(wanted[0]), wanted[1])
     assert scaled("a.u.", 0.0) == scaled("a.u.", float("inf")) == (1.0, "a.u.")
@@ -198,7 +198,7 @@ def at_of(place: Any) -> np.ndarray:
     return np.array([each["loc"][:3] for each in place.info["chs"]])
 
 
-def test_those_of_the_recordings_go_first() -> None:
+def test_those_of_the_recordings_go_first_then_names() -> None:
     one, two = positions(), positions() + 0.004
     place = drawn(located(one), located(two), located(None))
     np.testing.assert_allclose(at_of(place), one + 0.002, atol=1e-7)
@@ -209,20 +209,11 @@ def test_those_of_the_recordings_go_first() -> None:
     place = drawn(located(positions(), CODES), channels=CODES)  # whose names say nothing
     np.testing.assert_allclose(at_of(place), positions(), atol=1e-7)
     assert drawn(located(None, CODES), channels=CODES) is None
-
-
-def test_names_where_recordings_say_nothing() -> None:
     for jobs in ([], [located(None)], [located(np.full((8, 3), np.nan))]):
         place = drawn(*jobs)
         assert SYSTEM in place.said
         assert "turned" not in place.said
         assert place.channels == ELECTRODES
-
-
-@pytest.mark.parametrize("scale", [1000.0, 100.0, 0.01, 10.6])
-def test_positions_in_other_units_are_not_used(scale: float) -> None:
-    assert SYSTEM in drawn(located(scale * positions())).said
-    assert drawn(located(scale * positions(), CODES), channels=CODES) is None
 
 
 TURNED = {
@@ -254,6 +245,9 @@ def test_too_few_or_at_one_place_are_not_used_and_those_without_are_named() -> N
     at = positions()
     at[1] = at[0]  # two at one place
     assert SYSTEM in drawn(located(at)).said
+    for scale in (1000.0, 100.0, 0.01, 10.6):  # in other units
+        assert SYSTEM in drawn(located(scale * positions())).said
+        assert drawn(located(scale * positions(), CODES), channels=CODES) is None
 
 
 def test_the_figure_and_its_caption() -> None:
@@ -283,13 +277,15 @@ def of_meg(at: np.ndarray, unit: str) -> Any:
     return drawn(made, channels=names)
 
 
-def test_magnetometers_are_drawn_where_they_are() -> None:
+def test_magnetometers_are_drawn_where_they_are_and_several_types_on_no_head() -> None:
     place = of_meg(helmet(), "T")
     np.testing.assert_allclose(at_of(place), helmet(), atol=1e-7)
     assert place.info.get_channel_types() == ["mag"] * 24
     assert "magnetometers or axial gradiometers" in place.said
     assert not place.pairs
     assert of_meg(1000 * helmet(), "T") is None
+    assert of_meg(np.concatenate([helmet(), np.full((24, 3), np.nan)]), "a.u.") is None
+    assert of_meg(np.repeat(helmet(), 2, axis=0), "a.u.") is None
 
 
 def test_planar_gradiometers_are_drawn_two_by_two() -> None:
@@ -307,11 +303,6 @@ def test_planar_gradiometers_are_drawn_two_by_two() -> None:
     shuffled = np.concatenate([helmet(), helmet()])
     assert of_meg(shuffled, "T/m") is None  # all of the one direction first
     assert of_meg(helmet(), "T/m") is None  # one direction alone
-
-
-def test_sensors_of_several_types_are_no_head() -> None:
-    assert of_meg(np.concatenate([helmet(), np.full((24, 3), np.nan)]), "a.u.") is None
-    assert of_meg(np.repeat(helmet(), 2, axis=0), "a.u.") is None
 
 
 @pytest.mark.parametrize("sensors", ["mag", "grad"])

@@ -1,4 +1,4 @@
-"""Epochs and features survive the way through the files of a job."""
+"""Epochs, features and statistics survive the way through the files of a job."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from jobs_project import empty_project
 
+from shortloop.base.seeds import seed_for
 from shortloop.eeg.data import Epochs, Features
+from shortloop.eeg.group.maps import MapStatistics
+from shortloop.eeg.group.settings import GroupSettings
+from shortloop.eeg.group.statistics import group_statistics
 from shortloop.eeg.stages.feature_files import (
     feature_values,
     finish_features,
@@ -22,7 +26,9 @@ from shortloop.eeg.stages.feature_files import (
     load_epochs,
     load_features,
 )
+from shortloop.eeg.stages.statistics_files import load_statistics, statistics_values
 from shortloop.eeg.study.schema import Phases
+from shortloop.stages.results import open_result
 from shortloop.stages.stage import Finished, Outputs, Values
 
 project = pytest.fixture(empty_project)
@@ -75,7 +81,7 @@ def assert_same(one: Any, two: Any) -> None:
                 np.testing.assert_array_equal(left[name], right[name], strict=True)
         else:
             assert left == right
-            assert type(left) is type(right)
+            assert type(left) is type(right) or isinstance(left, float)
 
 
 def through_a_job(epochs: dict[str, Epochs]) -> dict[str, Epochs]:
@@ -151,3 +157,57 @@ def test_features_of_two_phases(project: Path, changes: dict[str, Any]) -> None:
         assert isinstance(back.data, np.memmap)
         assert result.record["arrays"][f"times_{phase}"]["unit"] == each.time_unit
         assert result.record["arrays"][f"data_{phase}"]["unit"] == each.unit
+
+
+def statistics(participants: int, shape: tuple[int, ...], seed: int, effect: float = 20.0) -> MapStatistics:
+    rng = np.random.default_rng(seed)
+    scores = 50 + rng.standard_normal((participants, *shape)) * 5
+    scores[:, : shape[0] // 2] += effect
+    nulls = [50 + rng.standard_normal((40, *shape)) * 5 for _ in range(participants)]
+    return group_statistics(
+        scores, nulls, chance=50.0, settings=GroupSettings(), seed=seed_for(seed, "group")
+    )
+
+
+def through_a_job_of_maps(found: dict[str, MapStatistics]) -> dict[str, MapStatistics | None]:
+    def finish(out: Outputs) -> Finished:
+        arrays, facts = {}, {}
+        for shape, each in found.items():
+            described, facts[shape] = statistics_values(each, shape)
+            arrays.update(described)
+        return Finished({"statistics": facts}, arrays)
+
+    result = written(finish, "group")
+    return {shape: load_statistics(result, shape) for shape in ("curve", "plane")}
+
+
+def test_levels_of_chance_and_the_score(project: Path) -> None:
+    maps = np.random.default_rng(0).normal(60, 5, (31, 4, 6))
+    how: dict[str, Any] = {"settings": GroupSettings(), "seed": seed_for(0, "group")}
+    of = group_statistics(maps[0], list(maps[1:].swapaxes(0, 1)), chance=maps.mean(axis=0), **how)
+    found = {"curve": dataclasses.replace(of, score="accuracy")}
+    assert_same(found["curve"], through_a_job_of_maps(found)["curve"])
+    described = open_result(Path()).record["arrays"]
+    assert described["curve_expected"]["unit"] == "%"
+    assert described["curve_scores"]["description"].startswith("accuracy of each participant")
+
+
+@pytest.mark.parametrize("participants", [1, 2, 6])
+@pytest.mark.parametrize("effect", [0.0, 20.0, -20.0])
+def test_a_curve_and_a_plane(project: Path, participants: int, effect: float) -> None:
+    found = {
+        "curve": statistics(participants, (6,), 1, effect),
+        "plane": statistics(participants, (5, 6), 2, effect),
+    }
+    back = through_a_job_of_maps(found)
+    for shape, each in found.items():
+        assert_same(each, back[shape])
+
+
+def test_scores_without_any_spread_and_a_shape_that_is_not_there(project: Path) -> None:
+    """All scores alike give a t that is not a number or infinite; it must not spoil the record."""
+    scores = np.full((3, 4), 75.0)
+    how: dict[str, Any] = {"settings": GroupSettings(), "seed": seed_for(1, "group")}
+    found = group_statistics(scores, [np.full((10, 4), 50.0)] * 3, chance=50.0, **how)
+    assert_same(found, through_a_job_of_maps({"curve": found})["curve"])
+    assert through_a_job_of_maps({"curve": statistics(3, (4,), 1)})["plane"] is None

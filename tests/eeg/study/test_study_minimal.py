@@ -1,10 +1,15 @@
-"""The embedded study, and the shortest study file of each format and estimator."""
+"""Study files: the shortest of each format and estimator, wrong values, and files that are no study."""
 
 from __future__ import annotations
 
+import os
+import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from refusal import refusal
+from without_root import shortloop
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.decoding.estimators.base import EstimatorSettings
@@ -14,8 +19,99 @@ from shortloop.eeg.formats.base import InputSettings
 from shortloop.eeg.formats.edf import EdfInput
 from shortloop.eeg.formats.fif import FifInput
 from shortloop.eeg.formats.simulated import SimulatedInput
-from shortloop.eeg.study.load import DEFAULT_STUDY, read_study
+from shortloop.eeg.study.load import DEFAULT_STUDY, data_folder, read_study
 from shortloop.eeg.study.schema import Study
+
+Mistake = Callable[..., InputError]
+SIMULATED = '[input]\nformat = "simulated"\n'
+NPZ = '[input]\nformat = "npz"\n[input.files]\nstudy = ["x.npz"]\n'
+THESIS = '[input]\nformat = "thesis"\n'
+OWN = '[input]\nformat = "npz"\nfiles = {npz = 3}\n'
+MATLAB = "[estimator]\nkind = 'matlab-svm'\n"
+AGAIN = "[permutations]\nnull = 'training-labels'\n"
+
+
+def of(kind: str, line: str) -> dict[str, str]:
+    return {"features": f"[features.{kind}]\n{line}\n"}
+
+
+WRONG: list[tuple[str, dict[str, str], str, str, str]] = [
+    # what is written, at what key it is told, what is shown as found, what the expectation says
+    ("seed = -1", {}, "seed", "-1", "greater than or equal to 0"),
+    ("name = 'a b'", {}, "name", "'a b'", "letters without accents"),
+    ("participants = 'P1'", {}, "participants", "'P1'", "a list in brackets"),
+    ("participants = ['P1', 'a/b']", {}, "participants.1", "'a/b'", "letters and digits, with spaces"),
+    ("[estimator]\nkind = 'linear-svm'\nC = 0.1", {}, "estimator.C", "0.1", "a list in brackets"),
+    ("[estimator]\nkind = 'linear-svm'\nC = [0.1, -1.0]", {}, "estimator.C.1", "-1.0", "greater than 0"),
+    (f"{MATLAB}kernel_scale = 'car'", {}, "estimator.kernel_scale", "'car'", "or 'auto'"),
+    (
+        "[estimator]\nkind = 'svm'",
+        {},
+        "estimator.kind",
+        "'svm'",
+        "'lda', 'linear-svm', 'matlab-svm', 'ridge'",
+    ),
+    (f"{AGAIN}retrained = 9", {}, "permutations.retrained", "null = 'training-labels' trains all again", ""),
+    ("", of("amplitude", "baseline = [1.0]"), "features.amplitude.baseline", "[1.0]", "2 values"),
+    ("", of("amplitude", "baseline = [1, 'x']"), "features.amplitude.baseline.1", "'x'", "number"),
+    ("", of("power", "fmax = 1.0"), "features.power", "fmax (1.0 Hz) is below fmin (4.0 Hz)", ""),
+    ("", {"features": "[features]\n"}, "features", "no features asked for", ""),
+    (
+        "",
+        {"rest": '[input]\nformat = "simulate"\n'},
+        "input.format",
+        "'simulate'",
+        "'npz', 'simulated', 'table'",
+    ),
+    # Names that happen to be those of formats are the user's own.
+    ("[phases]\ntrain = 'npz'", {"rest": OWN}, "input.files.npz", "3", "list in brackets"),
+    # Parts that contradict each other.
+    ("participants = ['P1', 'P2', 'P1']", {}, "participants", "P1 named twice", ""),
+    ("classes = ['a', 'b', 'b', 'a']", {}, "classes", "a, b named twice", ""),
+    ("[phases]\ndecode = 'test'", {"rest": NPZ}, "input.files", "nothing given for test (given: study)", ""),
+    ("", {"rest": NPZ + "[input.events]\na = ['A']\n"}, "input.events", "nothing given for b (given: a)", ""),
+    ("", {"rest": THESIS + 'power = {study = "x"}\n'}, "input.amplitude", "nothing given for study", ""),
+]
+
+
+@pytest.mark.parametrize(("top", "parts", "field", "found", "expected"), WRONG)
+def test_wrong_value(
+    mistake: Mistake, top: str, parts: dict[str, str], field: str, found: str, expected: str
+) -> None:
+    error = mistake(top, **parts)
+    assert "wrong value" in error.problem
+    assert "more)" not in error.problem
+    assert error.field == field
+    assert str(error.found).startswith(found)
+    assert expected in str(error.expected or "")
+    assert bool(expected) == bool(error.expected)
+
+
+@pytest.mark.parametrize(
+    ("top", "parts", "field", "hint"),
+    [
+        ("[phases]\ndecoded = 'test'", {}, "phases.decoded", "did you mean 'decode'?"),
+        ("", of("power", "fmn = 3.0"), "features.power.fmn", "did you mean 'fmin'?"),
+        ("", {"features": "[features.amplitudes]\n"}, "features.amplitudes", "did you mean 'amplitude'?"),
+        ("", {"rest": NPZ + "[input.x]\n"}, "input.x", "remove the key"),
+        (f"{MATLAB}inner_folds = 3", {}, "estimator.inner_folds", "remove the key"),
+    ],
+)
+def test_keys_of_another_table_format_or_estimator(
+    mistake: Mistake, top: str, parts: dict[str, str], field: str, hint: str
+) -> None:
+    error = mistake(top, **parts)
+    assert "unknown key" in error.problem
+    assert (error.field, error.found, error.hint) == (field, field.split(".")[-1], hint)
+
+
+def test_the_nearest_format_is_suggested_and_a_wrong_value_is_not_also_one_too_few(mistake: Mistake) -> None:
+    for tag in ("simulate", "Simulated"):
+        assert mistake(rest=f'[input]\nformat = "{tag}"\n').hint == "did you mean 'simulated'?"
+    error = mistake("classes = ['a b', 'c']")
+    assert error.field == "classes.0"
+    assert "more" not in error.problem
+
 
 HEAD = 'name = "s"\nparticipants = ["P1"]\nclasses = ["a", "b"]\n[features.amplitude]\n'
 FILES = '[input.files]\nstudy = ["{participant}*"]\n'
@@ -23,15 +119,10 @@ INPUTS = {
     "simulated": '[input]\nformat = "simulated"\n',
     "thesis": '[input]\nformat = "thesis"\namplitude = { study = "a.mat" }\n',
     "bids": '[input]\nformat = "bids"\n',
-    "brainvision": '[input]\nformat = "brainvision"\n' + FILES,
-    "csv": '[input]\nformat = "csv"\n' + FILES,
-    "edf": '[input]\nformat = "edf"\n' + FILES,
-    "fif": '[input]\nformat = "fif"\n' + FILES,
-    "eeglab": '[input]\nformat = "eeglab"\n' + FILES,
-    "fieldtrip": '[input]\nformat = "fieldtrip"\n' + FILES,
-    "mne": '[input]\nformat = "mne"\n' + FILES,
-    "xdf": '[input]\nformat = "xdf"\n' + FILES,
-    "npz": '[input]\nformat = "npz"\n' + FILES,
+    **{
+        name: f'[input]\nformat = "{name}"\n{FILES}'
+        for name in ("brainvision", "csv", "edf", "fif", "eeglab", "fieldtrip", "mne", "xdf", "npz")
+    },
 }
 ESTIMATORS = {
     **dict.fromkeys(("linear-svm", "matlab-svm", "lda", "ridge"), ""),
@@ -53,6 +144,7 @@ def test_default_study() -> None:
     assert list(study.features.kinds) == ["amplitude", "power"]
     assert len(study.classes) == 3
     assert len(study.participants) == 8
+    assert Study.model_validate(study.model_dump(mode="json")) == study
 
 
 @pytest.mark.parametrize("name", INPUTS)
@@ -67,6 +159,16 @@ def test_shortest_study_of_each_format(name: str, tmp_path: Path) -> None:
     assert study.features.amplitude.lowpass == 30.0
     assert study.features.power is None
     assert list(study.features.kinds) == ["amplitude"]
+    if isinstance(study.input, FifInput):
+        assert study.input.class_of_event(("b",)) == {"b": 0}
+    if name == "thesis":  # ready-made features need no decoded phase
+        decoded = written(tmp_path, f'{HEAD}[phases]\ndecode = "test"\n{INPUTS[name]}')
+        assert read_study(decoded).phases.decoded == "test"
+
+
+def test_an_empty_file_lacks_keys(tmp_path: Path) -> None:
+    with refusal(r"missing a key \(and 4 more\)", field="name"):
+        read_study(written(tmp_path, ""))
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS)
@@ -101,30 +203,110 @@ def test_values_are_taken_over(tmp_path: Path) -> None:
     assert isinstance(study.estimator.params["C"], int)
 
 
-def test_ready_made_features_need_no_decoded_phase(tmp_path: Path) -> None:
-    text = HEAD + '[phases]\ndecode = "test"\n' + INPUTS["thesis"]
-    assert read_study(written(tmp_path, text)).phases.decoded == "test"
+TEXT = DEFAULT_STUDY.read_text(encoding="utf-8")
+SEED = "seed = 2021"
+MANY = 5000
 
 
-def test_class_is_its_own_event_unless_named(tmp_path: Path) -> None:
-    study = read_study(written(tmp_path, HEAD + INPUTS["fif"]))
-    assert isinstance(study.input, FifInput)
-    assert study.input.class_of_event(("b",)) == {"b": 0}
-
-
-def test_study_survives_its_own_dump() -> None:
-    study = read_study()
-    assert Study.model_validate(study.model_dump(mode="json")) == study
+def nested(start: str, end: str) -> str:
+    return f"{start * MANY}{end * MANY}"
 
 
 @pytest.mark.parametrize(
-    "file", sorted((Path(__file__).resolve().parents[3] / "studies").glob("*.toml")), ids=str
+    "new",
+    [
+        *(f"seed = {sign}{'9' * MANY}{end}" for sign, end in (("", ""), ("-", ""), ("[", "]"), ("", ".0"))),
+        *(
+            f"seed = 0x{'f' * MANY}",
+            f"seed = 0b{'1' * MANY * 4}",
+            f"{'9' * MANY} = 1",
+            f"seed = 1e{'9' * 10}",
+        ),
+        *(f"seed = {nested('[', ']')}", f"seed = {nested('{a = ', '}')}", f"seed = {'[' * MANY}"),
+        *(f"seed.{'a.' * MANY}a = 1", "seed = {a = {a = {a = 1}}}"),
+        *(f"[{'a.' * MANY}a]", f"[[{'a.' * MANY}a]]"),
+    ],
+    ids=lambda text: text[:12],
 )
-def test_studies_that_come_along(file: Path) -> None:
-    assert read_study(file).name == file.stem
+def test_numbers_and_tables_beyond_measure(tmp_path: Path, new: str) -> None:
+    assert SEED in TEXT
+    file = tmp_path / "study.toml"
+    file.write_text(TEXT.replace(SEED, new), encoding="utf-8")
+    with refusal("", file=file) as caught:
+        read_study(file)
+    assert caught.value.hint
 
 
-def test_empty_file_lacks_keys(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"missing a key \(and 4 more\)") as caught:
-        read_study(written(tmp_path, ""))
-    assert caught.value.field == "name"
+def special(file: Path, what: str) -> None:
+    if what == "folder":
+        file.mkdir()
+    elif what == "pipe":
+        os.mkfifo(file)
+    elif what == "device":
+        file.symlink_to("/dev/zero")
+    elif what == "socket":
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(str(file))
+    elif what == "dangling":
+        file.symlink_to("nowhere")
+    elif what == "circle":
+        file.symlink_to(file.name)
+    elif what == "Latin-1":
+        file.write_bytes(TEXT.replace(SEED, "# größer").encode("latin-1"))
+    elif what == "UTF-16":
+        file.write_bytes(TEXT.encode("utf-16"))
+
+
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ("folder", "cannot be read (Is a directory)"),
+        ("pipe", "is not a regular file"),
+        ("device", "is not a regular file"),
+        ("socket", "is not a regular file"),
+        ("dangling", "cannot be read (No such file or directory)"),
+        ("circle", "cannot be read (Too many levels of symbolic links)"),
+        ("Latin-1", "save it as UTF-8"),
+        ("UTF-16", "save it as UTF-8"),
+    ],
+)
+def test_what_is_no_study_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str, words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the path of a socket must be short
+    special(Path("x.toml"), what)
+    with refusal("", words, file="x.toml") as caught:
+        read_study("x.toml")
+    assert caught.value.hint
+
+
+def test_one_that_may_not_be_read(tmp_path: Path) -> None:
+    file = tmp_path / "x.toml"
+    file.write_text(TEXT, encoding="utf-8")
+    file.chmod(0)
+    done = shortloop(tmp_path, "study", "x.toml")
+    assert done.returncode == 1
+    assert "cannot be read (Permission denied)" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_folder_is_relative_to_the_study_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert data_folder("~/eeg", "/studies/s.toml") == tmp_path / "eeg"
+    assert data_folder(".", "/studies/s.toml") == Path("/studies")
+    assert data_folder("../eeg", "/studies/s.toml") == Path("/eeg")
+    assert data_folder("eeg", "s.toml") == tmp_path / "eeg"
+    assert data_folder("/eeg", "/studies/s.toml") == Path("/eeg")
+
+
+@pytest.mark.parametrize("value", [None, ""])
+def test_variable_without_value_or_default(value: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("EEG_DATA", raising=False)
+    if value is not None:
+        monkeypatch.setenv("EEG_DATA", value)
+    with refusal(
+        "EEG_DATA is not set", field="input.folder", file="/studies/s.toml", found="${EEG_DATA}/x"
+    ) as caught:
+        data_folder("${EEG_DATA}/x", "/studies/s.toml")
+    assert caught.value.hint

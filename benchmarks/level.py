@@ -16,7 +16,7 @@ from benchmarks.options import Options, cores
 from shortloop.base.seeds import seed_for
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.apply import apply_weights, stack_weights
-from shortloop.eeg.decoding.estimators.base import EstimatorSettings
+from shortloop.eeg.decoding.estimators.estimator import EstimatorSettings
 from shortloop.eeg.decoding.estimators.lda import LdaSettings
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.metrics.scores import cross_validated_votes, recall_scores

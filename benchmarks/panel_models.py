@@ -96,7 +96,7 @@ def _measured(
     frame: pd.DataFrame, groups: int, share: int, runs: int, outcome: str, settings: dict[str, Any]
 ) -> dict[str, Any]:
     from shortloop.panel.frame import fit_frame
-    from shortloop.panel.models.base import ModelSettings
+    from shortloop.panel.models.model import ModelSettings
 
     formula = f"{outcome} ~ {' + '.join(REGRESSORS)}"
     model = ModelSettings.model_validate({**settings, "formula": formula})

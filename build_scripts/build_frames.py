@@ -15,7 +15,7 @@ from shortloop.frames.pipeline import (
     modin_environment,
     run_frames,
 )
-from shortloop.frames.work import COLUMN, EVERY, EXAX, MODIN, ONE_CORE, TRAP_NAME, rows_that_fit
+from shortloop.frames.transformations import COLUMN, EVERY, EXAX, MODIN, ONE_CORE, TRAP_NAME, rows_that_fit
 from shortloop.plan.pipeline import Built
 from shortloop.store.setup import slices_configured
 

@@ -10,7 +10,7 @@ jobs: Any = ("table",)
 
 
 def prepare(job: Any) -> Any:
-    from shortloop.frames.work import KEY, ROW
+    from shortloop.frames.transformations import KEY, ROW
     from shortloop.stages.results import open_result
 
     rows = job.datasetwriter(hashlabel=KEY)
@@ -23,7 +23,7 @@ def prepare(job: Any) -> Any:
 
 def analysis(sliceno: int, prepare_res: Any) -> None:
     from shortloop.frames.table import parts_of
-    from shortloop.frames.work import Work
+    from shortloop.frames.transformations import Work
     from shortloop.stages.results import open_result
 
     rows, row = prepare_res, 0

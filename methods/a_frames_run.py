@@ -42,7 +42,7 @@ class FramesRun(Stage):
     def finish(self, out: Outputs) -> Finished:
         """Measure, and check the result."""
         from shortloop.frames.measure import facts_of, measure
-        from shortloop.frames.work import Work
+        from shortloop.frames.transformations import Work
 
         work = Work.on(self.table, self.library, self.workers, self.seed)
         if self.rows is not None:

@@ -30,7 +30,7 @@ class FramesTable(Stage):
     def compute(self, unit: int) -> Mapping[str, bytes]:
         """One part."""
         from shortloop.frames.table import part_bytes
-        from shortloop.frames.work import FOLDER, file_name
+        from shortloop.frames.transformations import FOLDER, file_name
 
         content = part_bytes(self.seed, unit, self._rows[unit], self.columns, self.groups)
         return {f"{FOLDER}/{file_name(unit)}": content}

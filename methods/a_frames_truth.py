@@ -23,7 +23,7 @@ class FramesTruth(Stage):
         import numpy as np
 
         from shortloop.frames.table import parts_of, true_aggregates
-        from shortloop.frames.work import Work
+        from shortloop.frames.transformations import Work
 
         work, x = Work.on(self.table), []
 

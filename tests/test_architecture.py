@@ -50,7 +50,7 @@ FRAME = (
 
 
 EEG = (
-    {"eeg.data", "eeg.mne_scores", "eeg.score"},
+    {"eeg.data", "eeg.mne_scores", "eeg.score_names"},
     {"eeg.checks", "eeg.headers"},
     {"eeg.formats"},
     {"eeg.features"},
@@ -69,7 +69,7 @@ PANEL = (
     {"panel.batch", "panel.design", "panel.expressions"},
     {"panel.equation", "panel.materializer"},
     {"panel.models"},
-    {"panel.general"},
+    {"panel.statsmodels_fit"},
     {"panel.fit", "panel.diagnostics"},
     {"panel.results", "panel.settings"},
     {"panel.frame"},
@@ -81,7 +81,7 @@ PANEL = (
 
 
 FRAMES = (
-    {"frames.work"},
+    {"frames.transformations"},
     {"frames.table", "frames.runners", "frames.settings"},
     {"frames.measure", "frames.pipeline", "frames.report"},
     {"frames.command"},
@@ -209,7 +209,7 @@ def test_modules_are_looked_up_by_name_in_few_places() -> None:
         "shortloop/analyses.py",
         "shortloop/eeg/decoding/batched/scores.py",
         "shortloop/eeg/decoding/estimators/sklearn.py",
-        "shortloop/units/facts.py",
+        "shortloop/units/machine_facts.py",
         "shortloop/engines/engine.py",
         "shortloop/units/shared_units.py",
         "shortloop/frames/runners.py",
@@ -344,7 +344,7 @@ NAME_THE_ANALYSIS = {
 # Where nobody can say more.
 MAY_SAY_ANY = {
     "shortloop/base/extras.py: load_entry_point",  # whatever a package offers
-    "shortloop/engines/supply.py: Supplies.parcels",  # where a library keeps them
+    "shortloop/engines/send_files.py: Supplies.parcels",  # where a library keeps them
     "shortloop/__init__.py: __getattr__",  # one of several public names
     "shortloop/cli/completion.py: complete",  # a group of click, of a version that typer brings
     "shortloop/cli/entry.py: command",
@@ -375,6 +375,7 @@ MAY_SAY_ANY = {
     "shortloop/stages/records.py: Record.facts",  # what facts there are only the stage says
     "shortloop/stages/results.py: Result.facts",
     "shortloop/stages/results.py: Result.__getitem__",
+    "shortloop/plan/pipeline.py: Built.__getitem__",
     "shortloop/stages/threads.py: found_pools",  # what threadpoolctl says of a pool
 }
 

@@ -9,8 +9,8 @@ from shortloop import study_run
 from shortloop.base.errors import InputError
 from shortloop.base.extras import REPORT_LIBRARIES
 from shortloop.base.text import one_line
-from shortloop.eeg.formats.base import FeaturesInput, GeneratedInput, RecordedInput
 from shortloop.eeg.formats.files.find import Named, find_files, recording_of
+from shortloop.eeg.formats.recording_format import FeaturesInput, GeneratedInput, RecordedInput
 from shortloop.eeg.study.load import DEFAULT_STUDY, data_folder, read_study
 from shortloop.eeg.study.schema import Study
 from shortloop.plan.pipeline import Built

@@ -14,8 +14,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.decoding.estimators.base import EstimatorSettings
-from shortloop.eeg.formats.base import FeaturesInput, GeneratedInput, InputSettings, RecordedInput
+from shortloop.eeg.decoding.estimators.estimator import EstimatorSettings
+from shortloop.eeg.formats.recording_format import FeaturesInput, GeneratedInput, InputSettings, RecordedInput
 from shortloop.keys.closure import closure_of
 from shortloop.settings.base import Tagged
 

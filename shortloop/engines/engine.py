@@ -14,7 +14,7 @@ from typing import ClassVar, NamedTuple, TypeVar
 from shortloop.base.errors import TransientError
 from shortloop.base.extras import entry_point, load_entry_point, need
 from shortloop.base.plain import Plain
-from shortloop.engines.supply import Supplies
+from shortloop.engines.send_files import Supplies
 from shortloop.settings.engine import ENGINE_GROUP, EngineSettings
 from shortloop.units.messages import Reply
 from shortloop.units.queue import Batches

@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 
 from shortloop.base.errors import InputError
 from shortloop.engines.engine import Engine, open_engine
-from shortloop.engines.supply import Sent, Supplies
+from shortloop.engines.send_files import Sent, Supplies
 from shortloop.settings.engine import EngineSettings
 from shortloop.units.messages import Needs
 from shortloop.units.queue import Batches

@@ -14,7 +14,7 @@ from joblib.externals.loky.process_executor import ShutdownExecutorError
 from shortloop.base.errors import TransientError
 from shortloop.base.plain import Plain
 from shortloop.engines.engine import Computed, Engine
-from shortloop.engines.supply import Supplies
+from shortloop.engines.send_files import Supplies
 from shortloop.engines.worker import compute_batch
 from shortloop.settings.engine import EngineSettings
 from shortloop.units.messages import HERE, Reply, Work

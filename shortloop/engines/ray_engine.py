@@ -20,7 +20,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from shortloop.base.errors import TransientError
 from shortloop.base.plain import Plain
 from shortloop.engines.engine import Computed, Engine, connected
-from shortloop.engines.supply import AGAIN, Supplies
+from shortloop.engines.send_files import AGAIN, Supplies
 from shortloop.engines.worker import compute_batch, keep_parcel
 from shortloop.settings.engine import EngineSettings
 from shortloop.units.messages import HERE, Reply, Work

@@ -27,7 +27,7 @@ from weakref import WeakKeyDictionary
 
 from shortloop.keys.own_code import ROOT
 from shortloop.stages.threads import VARIABLES
-from shortloop.units.facts import with_surroundings
+from shortloop.units.machine_facts import with_surroundings
 from shortloop.units.messages import STALE, JobWork, Mirrored, Missing, Parcel, Reply, Work
 from shortloop.units.node_cache import INSIDE, Mirror, NodeCache, check_place
 

@@ -22,7 +22,7 @@ from shortloop.keys.own_code import PACKAGE, ROOT, is_own
 from shortloop.keys.source import NOTHING, hash_of, keep_sources, normalised_hash, read_source
 from shortloop.project.project import CELLS, project_directory
 from shortloop.store.inputs import is_unchanged, known_content
-from shortloop.store.notes import Note, read_notes
+from shortloop.store.process_notes import Note, read_notes
 
 SHOWN = 5  # names in a message
 

@@ -37,8 +37,8 @@ from shortloop.stages.stage import Stage
 from shortloop.stages.task import Task, costs_of
 from shortloop.stages.threads import check_single_thread
 from shortloop.store.loaded import here
-from shortloop.store.notes import NOTED, take_notes
-from shortloop.units.facts import facts_here
+from shortloop.store.process_notes import NOTED, take_notes
+from shortloop.units.machine_facts import facts_here
 from shortloop.units.messages import Failure, JobWork, Printed, UnitsDone
 from shortloop.units.node_cache import INSIDE
 from shortloop.units.sandbox import check_refused, enter_sandbox, explained, translated, where_of

@@ -19,7 +19,7 @@ from typing import Any
 from shortloop.exax.patches.loading import loaded_modules
 from shortloop.keys.installed import as_installed, required_by
 from shortloop.keys.own_code import PACKAGE
-from shortloop.store.notes import note
+from shortloop.store.process_notes import note
 
 HERE = f"{os.uname().nodename}:{sys.prefix}"
 """Identifies this machine and environment, whose libraries may differ from those of others."""

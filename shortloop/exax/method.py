@@ -48,7 +48,7 @@ from shortloop.stages.task import BEFORE, MANY, REQUIRED, Task, costs_of, fields
 from shortloop.stages.threads import Pool, check_single_thread, distinct
 from shortloop.store.inputs import check_located
 from shortloop.store.loaded import here
-from shortloop.store.notes import in_job_process, note
+from shortloop.store.process_notes import in_job_process, note
 from shortloop.units.checkpoints import Checkpoint, take_good_units
 from shortloop.units.messages import SLICES, EngineNote, engine_of_run
 from shortloop.units.process_ends import CurrentUnits

@@ -36,7 +36,7 @@ from shortloop.keys.methods import module_of
 from shortloop.keys.own_code import is_own
 from shortloop.project.project import FINISHED, job_directory, project_directory
 from shortloop.stages.task import Task
-from shortloop.units.facts import surroundings_here
+from shortloop.units.machine_facts import surroundings_here
 from shortloop.units.messages import JobWork, UnitsDone
 from shortloop.units.process_ends import forked, how_ended
 from shortloop.units.queue import Batches

@@ -29,7 +29,7 @@ import psutil
 from shortloop.base.plain import Plain
 from shortloop.base.types import FloatArray
 from shortloop.frames.table import Checked, check_aggregates, check_random, result_of
-from shortloop.frames.work import Aggregates, Work
+from shortloop.frames.transformations import Aggregates, Work
 from shortloop.stages.results import Result
 from shortloop.stages.threads import VARIABLES
 

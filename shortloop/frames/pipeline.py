@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from shortloop.base.errors import InputError
 from shortloop.base.extras import REPORT_LIBRARIES, is_installed
 from shortloop.base.text import one_line
-from shortloop.frames.work import LIBRARIES as EVERY
-from shortloop.frames.work import MODIN
+from shortloop.frames.transformations import LIBRARIES as EVERY
+from shortloop.frames.transformations import MODIN
 from shortloop.plan.pipeline import Built
 from shortloop.report.deliver import copy_files, deliver_report, print_place, run_summary, write_summary
 from shortloop.settings.paths import STUDY_VARIABLE

@@ -8,7 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from shortloop.base.plain import Plain
-from shortloop.frames.work import BYTES, COPIES, EVERY, GUIDE, TRANSFORMATIONS, TRAP_NAME
+from shortloop.frames.transformations import BYTES, COPIES, EVERY, GUIDE, TRANSFORMATIONS, TRAP_NAME
 from shortloop.report.page import Page, PageSection, PageTable, TableRow
 from shortloop.stages.results import Result, upstream
 

@@ -22,7 +22,19 @@ from typing import Any, cast
 
 import numpy as np
 
-from shortloop.frames.work import ADDED, APPLY, COLUMN, COUNT, GROUPS, KEY, NEW, ROW, TRAP_NAME, Work, X
+from shortloop.frames.transformations import (
+    ADDED,
+    APPLY,
+    COLUMN,
+    COUNT,
+    GROUPS,
+    KEY,
+    NEW,
+    ROW,
+    TRAP_NAME,
+    Work,
+    X,
+)
 
 Columns = Mapping[str, Any]
 Run = Callable[[str, Sequence[int]], Columns]

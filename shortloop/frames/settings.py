@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from shortloop.frames.work import GUIDE, LIBRARIES, TRANSFORMATIONS
+from shortloop.frames.transformations import GUIDE, LIBRARIES, TRANSFORMATIONS
 from shortloop.settings.base import Name, Settings, StudySettings
 
 MOST_FILES = 100_000

@@ -1,6 +1,7 @@
 """Simulate the table part by part, compute its true aggregates, and check the results of libraries.
 
-Sums are exact in any order (`shortloop.frames.work.STEP`), so those of libraries must agree to the last bit.
+Sums are exact in any order (`STEP` of `shortloop.frames.transformations`), so those of libraries must agree
+to the last bit.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 
 from shortloop.base.seeds import seed_for
 from shortloop.base.types import FloatArray
-from shortloop.frames.work import ADDED, COUNT, GROUPS, KEY, NEW, STEP, Aggregates, Work, X
+from shortloop.frames.transformations import ADDED, COUNT, GROUPS, KEY, NEW, STEP, Aggregates, Work, X
 
 HALF = 2**19  # values lie within this many steps of zero
 LEAST_P = 1e-6  # results less probable than this under the null hypothesis are wrong

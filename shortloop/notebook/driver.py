@@ -23,7 +23,7 @@ from pathlib import Path
 
 from shortloop.base.errors import InputError
 from shortloop.base.text import one_line, printable
-from shortloop.engines.running import RunningEngine
+from shortloop.engines.engine_lifetime import RunningEngine
 from shortloop.exax import client
 from shortloop.exax.client import Exax
 from shortloop.exax.forked import Forked

@@ -12,7 +12,7 @@ import pandas as pd
 from shortloop.base.errors import InputError
 from shortloop.base.types import IntArray
 from shortloop.panel.column import EXACT, Column, column_of, lookalikes
-from shortloop.panel.formats.base import key_text
+from shortloop.panel.formats.panel_format import key_text
 
 GAPS = 4  # numbers of groups that may be between the least and the largest, for each row
 

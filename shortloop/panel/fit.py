@@ -16,8 +16,7 @@ from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.data import Panel
 from shortloop.panel.design import Categories, Design, Evaluated
 from shortloop.panel.equation import CategoriesError, Equation
-from shortloop.panel.general import fit_group
-from shortloop.panel.models.base import ModelSettings
+from shortloop.panel.models.model import ModelSettings
 from shortloop.panel.statistics import (
     COEFFICIENTS,
     FITS,
@@ -28,6 +27,7 @@ from shortloop.panel.statistics import (
     empty_statistics,
     merge_terms,
 )
+from shortloop.panel.statsmodels_fit import fit_group
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from shortloop.base.errors import InputError
 from shortloop.panel.data import from_frame
 from shortloop.panel.equation import Equation
 from shortloop.panel.fit import Fitter
-from shortloop.panel.models.base import ModelSettings
+from shortloop.panel.models.model import ModelSettings
 from shortloop.panel.results import Results, check_computed, with_absent_terms
 from shortloop.panel.statistics import CODES, COEFFICIENTS, FITS, LEVEL
 from shortloop.settings.base import tag_of

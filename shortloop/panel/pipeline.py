@@ -41,8 +41,8 @@ PanelRun = StudyRun["Panel"]
 
 
 def import_panel(run: PanelRun) -> Built:
-    from shortloop.panel.formats.base import PlacedInput
     from shortloop.panel.formats.csvimport import LINE, CsvimportInput
+    from shortloop.panel.formats.panel_format import PlacedInput
 
     panel, file = run.study, None
     if isinstance(panel.input, PlacedInput):

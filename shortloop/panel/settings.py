@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from shortloop.panel.formats.base import PanelInput, key_text
-from shortloop.panel.models.base import ModelSettings
+from shortloop.panel.formats.panel_format import PanelInput, key_text
+from shortloop.panel.models.model import ModelSettings
 from shortloop.settings.base import Name, ReportSettings, Settings, StudySettings, tag_of
 
 Value = str | int | float

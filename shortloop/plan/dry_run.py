@@ -17,9 +17,9 @@ from shortloop.exax.listener import nobody_answers, slices_now
 from shortloop.exax.patches.loading import load_from_source
 from shortloop.keys.methods import chosen_script
 from shortloop.keys.own_code import PACKAGE
-from shortloop.plan.part import choose
 from shortloop.plan.pipeline import Pipeline
 from shortloop.plan.planner import Planner
+from shortloop.plan.selected_part import choose
 from shortloop.plan.selection import Selection
 from shortloop.plan.settings_files import SettingsFile
 from shortloop.project.project import configuration, import_from_project, in_project, project_directory

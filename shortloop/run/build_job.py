@@ -22,9 +22,9 @@ from shortloop.keys.code import EXTRA_CODE, Code, code_state, declares_code, ext
 from shortloop.keys.file_state import CHANGED, at_one_moment
 from shortloop.keys.key import Parts
 from shortloop.keys.methods import find_method
-from shortloop.plan.part import ASKED
 from shortloop.plan.planner import Lookup
 from shortloop.plan.request import JobIds, Request
+from shortloop.plan.selected_part import ASKED
 from shortloop.project.project import DELETED, FINISHED, SET_ASIDE, write_atomically
 from shortloop.stages.records import EARLIER, FAILED_UNITS, RETRIED
 from shortloop.stages.results import Setup

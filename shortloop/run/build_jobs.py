@@ -14,7 +14,7 @@ from accelerator.error import JobError
 
 from shortloop.base.errors import InputError, JobFailed
 from shortloop.base.text import counted, one_line, short_list
-from shortloop.engines.running import RunningEngine
+from shortloop.engines.engine_lifetime import RunningEngine
 from shortloop.exax.client import Exax, Urd
 from shortloop.exax.cost import Meter, limited
 from shortloop.exax.listener import slices_now
@@ -23,10 +23,10 @@ from shortloop.exax.patches import preload
 from shortloop.keys.file_state import at_one_moment
 from shortloop.keys.key import Parts
 from shortloop.keys.methods import find_method
-from shortloop.plan.part import Part, require_inputs
 from shortloop.plan.pipeline import Built, Call, NotThereYet, Pipeline, Run, follow
 from shortloop.plan.planner import Lookup, Planner, reused
 from shortloop.plan.request import Request, files_of, named_files, options_of, problem_of
+from shortloop.plan.selected_part import Part, require_inputs
 from shortloop.plan.selection import FAIL_FAST
 from shortloop.project.project import project_directory
 from shortloop.run.build_job import Order, cores_of_jobs, make, order_for

@@ -18,9 +18,9 @@ from shortloop.exax.listener import answers, is_idle, slices_now, watched
 from shortloop.exax.patches.loading import load_from_source
 from shortloop.exax.tracebacks import user_traceback
 from shortloop.plan.dry_run import DryRun
-from shortloop.plan.part import choose
 from shortloop.plan.pipeline import Built, Pipeline, Run
 from shortloop.plan.planner import Planner
+from shortloop.plan.selected_part import choose
 from shortloop.plan.selection import Selection
 from shortloop.plan.settings_files import SettingsFile
 from shortloop.project.project import cache_directory, configuration, configuration_file, in_project, keep

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from shortloop.plan.part import Part
 from shortloop.plan.pipeline import REUSE, Built, BuiltDataset, flat
 from shortloop.plan.planner import Planner
 from shortloop.plan.request import Request, request
+from shortloop.plan.selected_part import Part
 from shortloop.store.index import Place
 
 LEAST, SHARE = 1.0, 0.05  # s, and share of the run, that planning anew may take

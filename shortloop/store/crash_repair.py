@@ -22,7 +22,7 @@ from shortloop.project.project import (
     project_directory,
     write_atomically,
 )
-from shortloop.store.notes import NOTED
+from shortloop.store.process_notes import NOTED
 from shortloop.store.setup import json_object, setup_of
 
 OWNER = ".owner"

@@ -28,7 +28,7 @@ from shortloop.keys.hashing import Tell, Waiting, hash_file, hash_files
 from shortloop.project.project import cache_directory, keep, write_atomically
 from shortloop.project.system_errors import unreadable
 from shortloop.stages.inputs import unquoted
-from shortloop.store.notes import note
+from shortloop.store.process_notes import note
 from shortloop.store.setup import json_object
 
 # What a database calls such a file, and how its own begins (bytes, and where).

@@ -20,7 +20,7 @@ from shortloop.keys.key import Parts
 from shortloop.keys.own_code import is_own_module
 from shortloop.stages.records import FAILED_UNITS, FORMAT, OBJECT, RECORD, json_lines
 from shortloop.stages.tables import is_table_file
-from shortloop.store.notes import NOTED
+from shortloop.store.process_notes import NOTED
 from shortloop.store.setup import json_object
 
 MANIFEST = "manifest.json"

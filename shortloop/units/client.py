@@ -17,8 +17,8 @@ from shortloop.base.errors import TransientError
 from shortloop.base.plain import Plain
 from shortloop.keys.code import Code
 from shortloop.stages.threads import Pool
-from shortloop.store.notes import write_notes
-from shortloop.units.facts import Facts, check_alike, check_same_code, facts_here
+from shortloop.store.process_notes import write_notes
+from shortloop.units.machine_facts import Facts, check_alike, check_same_code, facts_here
 from shortloop.units.messages import SLICES, EngineNote, JobWork, Needs, Printed, UnitsDone, Work
 from shortloop.units.process_ends import job_lost, process_of
 

@@ -13,7 +13,7 @@ from shortloop.project.project import cache_directory
 
 if TYPE_CHECKING:
     from shortloop.stages.threads import Pool
-    from shortloop.units.facts import Facts
+    from shortloop.units.machine_facts import Facts
     from shortloop.units.node_cache import Piece
 
 

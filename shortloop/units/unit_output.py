@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from shortloop.store.notes import WARNED, is_first_warning
+from shortloop.store.process_notes import WARNED, is_first_warning
 
 if TYPE_CHECKING:
     from shortloop.stages.stage import Stage

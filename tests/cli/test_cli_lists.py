@@ -131,7 +131,7 @@ JOBS = [
     *(Built("", "train", each, plan=BUILD, reason="option C: 1 → 2", seconds=20) for each in "AB"),
     Built("", "train", "C", plan=BUILD, reason="new"),
     Built("", "group", None, plan=PERHAPS, reason="if train comes out different", seconds=5),
-    Built("", "report", None, plan=BUILD, reason="code of page.write (shortloop/eeg/report/page.py)"),
+    Built("", "report", None, plan=BUILD, reason="code of page.write (shortloop/eeg/report/eeg_page.py)"),
 ]
 
 
@@ -166,7 +166,7 @@ def test_a_plan_has_stages_reasons_and_seconds(planned: Callable[..., list[str]]
         "2 × train: option C: 1 → 2",
         "1 × train: new",
         "perhaps 1 × group: if train comes out different",
-        "1 × report: code of page.write (shortloop/eeg/report/page.py)",
+        "1 × report: code of page.write (shortloop/eeg/report/eeg_page.py)",
         "4 jobs would be built, 1 perhaps, 2 reused: 70 s to 75 s; "
         "no earlier job tells how long report will take",
     ]

@@ -23,7 +23,7 @@ from shortloop.engines import joblib_engine
 from shortloop.engines.dask_engine import PATIENCE, DaskEngine
 from shortloop.engines.joblib_engine import JoblibEngine
 from shortloop.settings.engine import EngineSettings
-from shortloop.units.facts import Facts, check_alike, check_same_code, facts_here
+from shortloop.units.machine_facts import Facts, check_alike, check_same_code, facts_here
 from shortloop.units.messages import Reply
 from shortloop.units.queue import Batches
 

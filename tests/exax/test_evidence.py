@@ -19,7 +19,7 @@ from shortloop.keys.code import Code, code_state
 from shortloop.keys.file_state import states_of_files
 from shortloop.keys.key import Parts
 from shortloop.store.inputs import locate, register
-from shortloop.store.notes import NOTED, note, take_notes
+from shortloop.store.process_notes import NOTED, note, take_notes
 
 project = pytest.fixture(empty_project)
 
@@ -36,7 +36,7 @@ class Job:
         self.file = write(package, "shortloop/a.py", "x = 1\n")
         self.folder = package / "job"
         self.folder.mkdir()
-        monkeypatch.setattr("shortloop.store.notes._file", "")
+        monkeypatch.setattr("shortloop.store.process_notes._file", "")
         monkeypatch.setenv("SHORTLOOP_NOTES", "")  # put back when the test ends
         take_notes(self.folder)
         self.before = code_state(self.method)

@@ -36,7 +36,7 @@ import sys
 from pathlib import Path
 from shortloop.exax.libraries import note_libraries_of, watch_imports
 from shortloop.exax.patches.loading import load_from_source
-from shortloop.store.notes import take_notes
+from shortloop.store.process_notes import take_notes
 
 load_from_source()
 watch_imports()

@@ -178,7 +178,7 @@ STAMP = r"20\d\d-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}"
 
 def said(folder: Path, code: str, where: str = "Path.cwd()") -> list[str]:
     begin = "import logging, os, warnings\nfrom pathlib import Path\n"
-    begin += "import shortloop.store.notes as room\n"
+    begin += "import shortloop.store.process_notes as room\n"
     done = subprocess.run(
         [sys.executable, "-c", f"{begin}room.keep_logs({where})\nlog = logging.getLogger('fit')\n{code}"],
         cwd=folder,

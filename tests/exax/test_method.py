@@ -25,7 +25,7 @@ from shortloop.keys.file_state import states_of_files
 from shortloop.stages.results import Result, open_result
 from shortloop.stages.stage import Finished, Outputs, Stage
 from shortloop.store.inputs import register
-from shortloop.store.notes import NOTED
+from shortloop.store.process_notes import NOTED
 
 project = pytest.fixture(empty_project)
 

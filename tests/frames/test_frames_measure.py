@@ -25,7 +25,7 @@ from shortloop.frames.measure import (
     memory,
     time_repeats,
 )
-from shortloop.frames.work import COLUMN
+from shortloop.frames.transformations import COLUMN
 
 TOY = "frames_tiny:toy"
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from whole_page import write_whole
 
 from shortloop.frames.report import Content, fastest, limits, line_of, overview, page_of
-from shortloop.frames.work import APPLY, COLUMN, LIBRARIES, TRANSFORMATIONS, TRAP_NAME
+from shortloop.frames.transformations import APPLY, COLUMN, LIBRARIES, TRANSFORMATIONS, TRAP_NAME
 
 
 @pytest.fixture

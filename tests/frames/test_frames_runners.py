@@ -20,7 +20,7 @@ from shortloop.base.extras import is_installed
 from shortloop.frames.measure import measure
 from shortloop.frames.settings import Frames
 from shortloop.frames.table import parts_of, result_of
-from shortloop.frames.work import (
+from shortloop.frames.transformations import (
     COLUMN,
     EXAX,
     GROUPS,

@@ -21,7 +21,7 @@ from shortloop.frames.table import (
     rows_of_parts,
     true_aggregates,
 )
-from shortloop.frames.work import GUIDE, STEP, Aggregates, rows_that_fit
+from shortloop.frames.transformations import GUIDE, STEP, Aggregates, rows_that_fit
 
 ROWS = 3000
 

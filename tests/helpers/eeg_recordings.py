@@ -13,8 +13,8 @@ import pytest
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.data import Epochs
-from shortloop.eeg.formats.base import InputSettings
 from shortloop.eeg.formats.read import read_epochs
+from shortloop.eeg.formats.recording_format import InputSettings
 
 CLASSES = ("face", "house")
 NAMES = ("Fz", "Cz", "Pz", "Oz", "C3", "C4", "VEOG")

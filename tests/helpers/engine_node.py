@@ -20,8 +20,8 @@ from shortloop.engines.worker import compute_batch
 from shortloop.keys.closure import closure_of
 from shortloop.keys.code import Code
 from shortloop.store.inputs import register
-from shortloop.units.facts import surroundings_here
 from shortloop.units.listing import list_needs
+from shortloop.units.machine_facts import surroundings_here
 from shortloop.units.messages import JobWork, Parcel, Reply, UnitsDone, Work
 from shortloop.units.node_cache import NodeCache, Piece
 

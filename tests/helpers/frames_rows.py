@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shortloop.frames.report import Content, line_of, table_of
-from shortloop.frames.work import APPLY, COLUMN, GROUPS, TRAP_NAME
+from shortloop.frames.transformations import APPLY, COLUMN, GROUPS, TRAP_NAME
 
 MACHINE = {"processor": "a processor", "cores": 4, "memory": 8}
 FACTS = {"workers": 4, "start": 0.1, "peak": 10**8, "others": 0.0, "busy": 1.0}

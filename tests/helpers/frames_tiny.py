@@ -24,7 +24,7 @@ from shortloop.frames.table import (
     rows_of_parts,
     true_aggregates,
 )
-from shortloop.frames.work import NEW, Aggregates, Work, file_name
+from shortloop.frames.transformations import NEW, Aggregates, Work, file_name
 
 ROWS, COLUMNS, GROUPS, CHUNK = 1100, 5, 30, 300
 

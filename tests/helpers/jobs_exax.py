@@ -16,7 +16,7 @@ from shortloop.keys.code import code_state, code_text
 from shortloop.keys.installed import as_installed
 from shortloop.keys.methods import find_method
 from shortloop.stages.records import FORMAT
-from shortloop.store.notes import NOTED
+from shortloop.store.process_notes import NOTED
 
 
 class FakeJob(str):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.design import Design
-from shortloop.panel.models.base import ModelSettings
+from shortloop.panel.models.model import ModelSettings
 from shortloop.panel.statistics import Reason
 
 COUNTS = ("nobs", "df_model", "df_resid")

@@ -13,7 +13,7 @@ from whole_page import html_undrawn, write_whole
 
 from shortloop.eeg.group.maps import MapStatistics
 from shortloop.eeg.report.content import Confusion, Evoked, Individual, KindResult, Patterns, ReportContent
-from shortloop.eeg.report.page import page_of, panels
+from shortloop.eeg.report.eeg_page import page_of, panels
 from shortloop.report.page import Source
 
 CHANCE = 100 / 3

@@ -213,7 +213,7 @@ def test_what_no_result_is_made_of_rebuilds_nothing(unchanged: LiveProject) -> N
     for name in ("plan/planner.py", "store/store.py", "exax/server.py", "project/project.py", "cli/main.py"):
         add_unused(unchanged, name)
     assert unchanged.run().keys() == set()
-    add_unused(unchanged, "eeg/report/page.py")
+    add_unused(unchanged, "eeg/report/eeg_page.py")
     assert unchanged.run().keys() == {("report", None)}
 
 

@@ -17,7 +17,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from shortloop.eeg.formats.base import FilesInput, Part
+from shortloop.eeg.formats.recording_format import FilesInput, Part
 from shortloop.eeg.headers.numpy_files import declared
 
 

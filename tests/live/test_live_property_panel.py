@@ -76,7 +76,7 @@ class PanelProject(RandomProject):
             "panel/group_designs.py",
             "panel/data.py",
         ),
-        *("panel/general.py", "panel/equation.py", "panel/report", "panel/stages"),
+        *("panel/statsmodels_fit.py", "panel/equation.py", "panel/report", "panel/stages"),
     )
     script = SCRIPT
 

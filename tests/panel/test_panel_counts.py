@@ -20,8 +20,8 @@ from shortloop.base.types import FloatArray
 from shortloop.panel.design import Design
 from shortloop.panel.diagnostics.residuals import Rows, rows_of
 from shortloop.panel.frame import fit_frame
-from shortloop.panel.models.base import ModelSettings
 from shortloop.panel.models.glm import COMPILED
+from shortloop.panel.models.model import ModelSettings
 from shortloop.panel.results import Results
 from shortloop.panel.statistics import STATUSES, Reason, Status
 

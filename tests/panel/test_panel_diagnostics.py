@@ -24,7 +24,7 @@ from shortloop.panel.diagnostics.residuals import (
     summary_of,
     worst,
 )
-from shortloop.panel.models.base import ModelSettings
+from shortloop.panel.models.model import ModelSettings
 
 sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
 

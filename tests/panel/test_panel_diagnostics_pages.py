@@ -20,7 +20,7 @@ from pdf_reader import PdfFile
 
 from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray
-from shortloop.panel.diagnostics.page import DRAWN, Head, axis_of, page_of
+from shortloop.panel.diagnostics.group_page import DRAWN, Head, axis_of, page_of
 from shortloop.panel.diagnostics.residuals import Rows
 from shortloop.plan.pipeline import Built, Call
 from shortloop.report.pdf import document

@@ -16,7 +16,7 @@ from shortloop.panel.data import from_frame
 from shortloop.panel.equation import Equation
 from shortloop.panel.fit import Fits, Fitter
 from shortloop.panel.frame import fit_frame
-from shortloop.panel.models.base import ModelSettings
+from shortloop.panel.models.model import ModelSettings
 from shortloop.panel.statistics import STATUSES, Status
 
 sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")

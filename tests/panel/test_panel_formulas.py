@@ -17,7 +17,7 @@ from formulaic import model_matrix
 from shortloop.base.errors import InputError
 from shortloop.panel.data import from_frame
 from shortloop.panel.expressions import is_elementwise
-from shortloop.panel.formats.base import FileInput
+from shortloop.panel.formats.panel_format import FileInput
 from shortloop.panel.frame import fit_frame
 from shortloop.panel.results import Results
 

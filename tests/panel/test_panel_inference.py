@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.discrete.truncated_model import TruncatedLFPoisson
 
-from shortloop.panel.general import tests_of as found_of
+from shortloop.panel.statsmodels_fit import tests_of as found_of
 
 Data = tuple[np.ndarray, np.ndarray]
 NAMES = ("pvalues", "lower", "upper", "f_pvalue")

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from panel_fits import assert_same_tests, fit_groups
 
 from shortloop.base.types import FloatArray
-from shortloop.panel.models.base import ModelSettings
 from shortloop.panel.models.glm import COMPILED
+from shortloop.panel.models.model import ModelSettings
 from shortloop.panel.statistics import Reason
 
 sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")

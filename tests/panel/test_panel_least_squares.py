@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from panel_fits import COUNTS, assert_same_tests, fit_groups
 
 from shortloop.base.types import FloatArray
-from shortloop.panel.models.base import Covariance
+from shortloop.panel.models.model import Covariance
 from shortloop.panel.statistics import Reason
 
 sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")

@@ -23,7 +23,13 @@ from shortloop.base.errors import InputError
 from shortloop.panel.analysis import panel_findings
 from shortloop.panel.frame import fit_frame
 from shortloop.panel.report.content import ALPHA, Content, Shown, coefficient_numbers, coefficients_csv
-from shortloop.panel.report.page import _coefficients, _estimates, drawings, estimates_figure, pvalues_figure
+from shortloop.panel.report.panel_page import (
+    _coefficients,
+    _estimates,
+    drawings,
+    estimates_figure,
+    pvalues_figure,
+)
 from shortloop.panel.results import OURS, Results
 from shortloop.panel.statistics import Status
 from shortloop.sweep.findings import Finding

@@ -24,9 +24,9 @@ from shortloop.keys.hashing import digest
 from shortloop.keys.key import Parts
 from shortloop.plan.explain.causes import explain
 from shortloop.plan.harmless import Declared, declare_harmless
-from shortloop.plan.part import choose
 from shortloop.plan.pipeline import BUILD, REUSE
 from shortloop.plan.planner import Lookup, Planner
+from shortloop.plan.selected_part import choose
 from shortloop.plan.selection import Selection
 from shortloop.project import project as project_module
 from shortloop.run.build_jobs import Executor

@@ -25,7 +25,7 @@ from shortloop.plan.planner import Lookup, Planner
 from shortloop.project.project import FINISHED, SET_ASIDE
 from shortloop.run.build_jobs import Executor
 from shortloop.store.manifest import MANIFEST, read_manifest
-from shortloop.store.notes import NOTED
+from shortloop.store.process_notes import NOTED
 from shortloop.store.store import Store
 
 project = pytest.fixture(empty_project)

@@ -16,10 +16,10 @@ from jobs_runs import Told
 
 from shortloop.base.errors import InputError
 from shortloop.keys import hashing
-from shortloop.plan.part import Part
 from shortloop.plan.pipeline import Built, Pipeline, Run
 from shortloop.plan.planner import Lookup, Planner
 from shortloop.plan.request import request
+from shortloop.plan.selected_part import Part
 from shortloop.run.build_jobs import Executor
 from shortloop.run.ready_jobs import Schedule
 from shortloop.run.scheduler import Job, JobNeeds, Machine, Turn

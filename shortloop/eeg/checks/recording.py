@@ -12,8 +12,8 @@ from blake3 import blake3
 from shortloop.base.errors import InputError, warn
 from shortloop.base.text import short_list
 from shortloop.base.types import FloatArray
+from shortloop.eeg.checks.duplicate_trials import copies_of, refuse_same_features
 from shortloop.eeg.checks.participants import key_of
-from shortloop.eeg.checks.same_trials import copies_of, refuse_same_features
 from shortloop.eeg.data import Epochs, Features
 
 # A channel is flat if it varies by no more than rounding, relative to the usual span or to its own offset.

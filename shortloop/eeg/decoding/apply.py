@@ -14,7 +14,7 @@ import numba
 import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.eeg.decoding.estimators.base import EstimatorSettings
+from shortloop.eeg.decoding.estimators.estimator import EstimatorSettings
 from shortloop.eeg.decoding.metrics.auc import decision_ranks, log_odds, rank_rows, rank_type
 from shortloop.eeg.decoding.selection.scaling import standardize, zscore
 from shortloop.eeg.decoding.settings import DecodingSettings

@@ -9,11 +9,11 @@ import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding import apply
-from shortloop.eeg.decoding.estimators.base import EstimatorSettings
+from shortloop.eeg.decoding.estimators.estimator import EstimatorSettings
 from shortloop.eeg.decoding.metrics.scores import held_out_evidence, scores_of
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import train_bin
-from shortloop.eeg.score import Score
+from shortloop.eeg.score_names import Score
 
 
 def retrained_scores(

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from shortloop.eeg.score import Score
+from shortloop.eeg.score_names import Score
 from shortloop.settings.base import Settings
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.eeg.decoding.estimators.base import EstimatorSettings, no_class_weights
+from shortloop.eeg.decoding.estimators.estimator import EstimatorSettings, no_class_weights
 from shortloop.eeg.decoding.models import BinModels, Fitted
 from shortloop.eeg.decoding.selection.anova import select_features
 from shortloop.eeg.decoding.selection.scaling import examples, moments, zscore

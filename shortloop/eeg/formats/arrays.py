@@ -11,7 +11,7 @@ from pydantic import Field
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.plausible import FAR
-from shortloop.eeg.formats.base import FeaturesInput, Found, check_keys
+from shortloop.eeg.formats.recording_format import FeaturesInput, Found, check_keys
 from shortloop.eeg.headers import numpy_files
 from shortloop.eeg.headers.units import Unit
 

@@ -15,10 +15,10 @@ from pydantic import Field
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.participants import as_written, key_of, natural
-from shortloop.eeg.formats.base import Patterns
 from shortloop.eeg.formats.epochs.settings import events_beside
 from shortloop.eeg.formats.files.delimited import NO_EVENT, dialect_of, numbers, read_table
 from shortloop.eeg.formats.files.find import Named, files_in, is_recording
+from shortloop.eeg.formats.recording_format import Patterns
 from shortloop.eeg.formats.signals import SignalInput
 from shortloop.eeg.headers.edf import in_its_encoding
 

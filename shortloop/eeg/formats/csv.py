@@ -12,9 +12,9 @@ from pydantic import Field
 
 from shortloop.base.errors import InputError, warn
 from shortloop.eeg.checks.plausible import SECONDS, nominal
-from shortloop.eeg.formats.base import FilesInput
 from shortloop.eeg.formats.epochs.settings import events_beside
 from shortloop.eeg.formats.files.delimited import decimal_sign, numbers, read_table, require_dialect
+from shortloop.eeg.formats.recording_format import FilesInput
 from shortloop.eeg.formats.signals import SignalInput
 from shortloop.eeg.headers.units import VOLTS, VoltUnit
 

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from shortloop.base.errors import InputError
 from shortloop.base.text import short_list
-from shortloop.eeg.formats.base import FilesInput
+from shortloop.eeg.formats.recording_format import FilesInput
 from shortloop.eeg.formats.signals import SignalInput
 from shortloop.eeg.headers.mat import listed, read_struct, variables
 from shortloop.eeg.headers.units import VOLTS, VoltUnit, voltage

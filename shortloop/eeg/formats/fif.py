@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.formats.base import FilesInput
+from shortloop.eeg.formats.recording_format import FilesInput
 from shortloop.eeg.formats.signals import SignalInput
 from shortloop.eeg.headers.fif_tags import EPOCHS, EVOKED, RAW, blocks
 

@@ -10,10 +10,10 @@ from typing import Any, Literal
 from pydantic import Field
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.formats.base import FilesInput
 from shortloop.eeg.formats.epochs.settings import events_beside
 from shortloop.eeg.formats.files.find import ENDINGS, Named, files_in, is_recording
 from shortloop.eeg.formats.files.recognised import recognised
+from shortloop.eeg.formats.recording_format import FilesInput
 from shortloop.eeg.formats.signals import SignalInput
 
 OF_NIHON_KOHDEN = {".pnt": ".PNT", ".21e": ".21E", ".log": ".LOG"}  # files beside, as MNE expects them

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.plausible import SECONDS, check_rate
-from shortloop.eeg.formats.base import FilesInput, Part, Patterns, kept_channels
+from shortloop.eeg.formats.recording_format import FilesInput, Part, Patterns, kept_channels
 from shortloop.eeg.headers import numpy_files
 from shortloop.eeg.headers.units import Unit
 

@@ -17,7 +17,10 @@ from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray
 from shortloop.eeg.checks.recording import check_epochs, check_features
 from shortloop.eeg.data import Epochs, Features
-from shortloop.eeg.formats.base import (
+from shortloop.eeg.formats.files.find import Named, linked, recording_of
+from shortloop.eeg.formats.files.process import located, read_apart, reading, start_reading
+from shortloop.eeg.formats.files.recognised import explain_other_format
+from shortloop.eeg.formats.recording_format import (
     FeaturesInput,
     Found,
     GeneratedInput,
@@ -25,9 +28,6 @@ from shortloop.eeg.formats.base import (
     Part,
     RecordedInput,
 )
-from shortloop.eeg.formats.files.find import Named, linked, recording_of
-from shortloop.eeg.formats.files.process import located, read_apart, reading, start_reading
-from shortloop.eeg.formats.files.recognised import explain_other_format
 from shortloop.eeg.formats.sessions import join
 
 T = TypeVar("T")

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from shortloop.base.errors import InputError, warn
+from shortloop.eeg.checks.duplicate_trials import copies_of, trial_digests
 from shortloop.eeg.checks.participants import key_of
 from shortloop.eeg.checks.plausible import same_rate
-from shortloop.eeg.checks.same_trials import copies_of, trial_digests
 from shortloop.eeg.data import Epochs, mean_positions
-from shortloop.eeg.formats.base import Part
+from shortloop.eeg.formats.recording_format import Part
 
 PARALLEL = 10  # trials; two files that share so many onsets do not by chance
 SHARED = 0.9  # of the trials: a few may be left out of one file

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from shortloop.base.errors import InputError, warn
-from shortloop.eeg.formats.base import Part
 from shortloop.eeg.formats.epochs.settings import EpochedInput, events_beside
 from shortloop.eeg.formats.files.find import Named
+from shortloop.eeg.formats.recording_format import Part
 from shortloop.eeg.headers import brainvision, edf, fif_tags, mat
 from shortloop.eeg.headers.units import scale_to_volts
 

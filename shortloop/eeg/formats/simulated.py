@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import Field
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.formats.base import GeneratedInput
+from shortloop.eeg.formats.recording_format import GeneratedInput
 
 if TYPE_CHECKING:
     import numpy as np

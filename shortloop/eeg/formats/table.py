@@ -9,8 +9,8 @@ from pydantic import Field
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.participants import composed
-from shortloop.eeg.formats.base import FeaturesInput, Found, Patterns
 from shortloop.eeg.formats.files.delimited import MISSING, decimal_sign, numbers, read_table, require_dialect
+from shortloop.eeg.formats.recording_format import FeaturesInput, Found, Patterns
 from shortloop.eeg.headers.units import Unit
 
 BYTES = 8  # in memory, for each byte of text

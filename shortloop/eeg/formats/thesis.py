@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.formats.base import FeaturesInput, Found
+from shortloop.eeg.formats.recording_format import FeaturesInput, Found
 from shortloop.eeg.headers.mat import declared, read_struct, variables
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from pydantic import Field
 from shortloop.base.errors import InputError, warn
 from shortloop.base.extras import need
 from shortloop.eeg.checks.plausible import nominal, same_rate
-from shortloop.eeg.formats.base import FilesInput, Patterns
+from shortloop.eeg.formats.recording_format import FilesInput, Patterns
 from shortloop.eeg.formats.signals import SignalInput
 from shortloop.eeg.headers.units import VOLTS, VoltUnit, voltage
 

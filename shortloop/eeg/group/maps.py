@@ -9,7 +9,7 @@ import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.group.settings import NullName
-from shortloop.eeg.score import Score
+from shortloop.eeg.score_names import Score
 
 SD_RESOLUTION = 1e-3
 """Standard deviations below this count as this, percentage points: one trial of an ordinary study moves a

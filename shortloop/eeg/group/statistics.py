@@ -19,7 +19,7 @@ from shortloop.eeg.group.maps import (
     sign_flips,
 )
 from shortloop.eeg.group.settings import GroupSettings, limits_note
-from shortloop.eeg.score import Score
+from shortloop.eeg.score_names import Score
 
 TIE_TOLERANCE = 1e-10
 """Null statistics that fall short of the observed one by less than this, relatively, count as equal to it.

@@ -18,7 +18,7 @@ from shortloop.base.extras import need
 from shortloop.base.text import counted
 from shortloop.eeg import pipeline
 from shortloop.eeg.checks.consistency import refuse_repeated
-from shortloop.eeg.formats.base import FeaturesInput, FilesInput, GeneratedInput, RecordedInput
+from shortloop.eeg.formats.recording_format import FeaturesInput, FilesInput, GeneratedInput, RecordedInput
 from shortloop.eeg.inspect.recording import parallel_map, read_recording, warm_up
 from shortloop.eeg.stages.check import CheckRecordings
 from shortloop.eeg.stages.import_epochs import ImportEpochs

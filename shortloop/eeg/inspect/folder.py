@@ -10,11 +10,11 @@ from pathlib import Path
 from shortloop.analyses import Tell
 from shortloop.base.errors import InputError
 from shortloop.base.text import one_line
-from shortloop.eeg.formats.base import RecordedInput
 from shortloop.eeg.formats.bids import recordings_of
 from shortloop.eeg.formats.files.delimited import dialect_of, is_of_numbers
 from shortloop.eeg.formats.files.find import is_recording, may_be_recording
 from shortloop.eeg.formats.files.recognised import ONE_ARRAY, Kind, recognised
+from shortloop.eeg.formats.recording_format import RecordedInput
 from shortloop.eeg.inspect.format_options import feature_table_settings, recording_settings
 
 BIDS = "bids"

@@ -13,9 +13,9 @@ from typing import TypeVar
 
 from shortloop.analyses import Tell
 from shortloop.base.errors import InputError
-from shortloop.eeg.formats.base import InputSettings, Part, RecordedInput
 from shortloop.eeg.formats.files.find import Named
 from shortloop.eeg.formats.read import read_parts
+from shortloop.eeg.formats.recording_format import InputSettings, Part, RecordedInput
 from shortloop.eeg.formats.signals import SignalInput
 
 T = TypeVar("T")

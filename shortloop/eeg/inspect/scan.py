@@ -12,10 +12,10 @@ from pathlib import Path
 from shortloop.analyses import Tell
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.participants import composed
-from shortloop.eeg.formats.base import FeaturesInput, RecordedInput
 from shortloop.eeg.formats.bids import entities_of, first_version, versions_of
 from shortloop.eeg.formats.files.process import read_apart
 from shortloop.eeg.formats.read import find_trials
+from shortloop.eeg.formats.recording_format import FeaturesInput, RecordedInput
 from shortloop.eeg.formats.table import TableInput
 from shortloop.eeg.headers.numpy_files import shape_and_type
 from shortloop.eeg.inspect.events import Classes, EventNames

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from shortloop.eeg.score import Score
+from shortloop.eeg.score_names import Score
 
 if TYPE_CHECKING:  # the end of each run prints scores, and needs no NumPy for that
     from shortloop.eeg.group.maps import MapStatistics

@@ -22,7 +22,7 @@ class Apply(Stage):
         import numpy as np
 
         from shortloop.eeg.decoding import apply, train
-        from shortloop.eeg.decoding.estimators.base import EstimatorSettings
+        from shortloop.eeg.decoding.estimators.estimator import EstimatorSettings
         from shortloop.eeg.decoding.selection.scaling import warm_up_scaling
         from shortloop.eeg.decoding.settings import DecodingSettings
         from shortloop.eeg.stages.feature_files import load_features

@@ -21,7 +21,7 @@ class ImportEpochs(Stage):
     seed: int  # of simulated recordings
 
     def finish(self, out: Outputs) -> Finished:
-        from shortloop.eeg.checks.same_trials import overlaps, refuse_shared, trial_digests
+        from shortloop.eeg.checks.duplicate_trials import overlaps, refuse_shared, trial_digests
         from shortloop.eeg.checks.summary import summarize
         from shortloop.eeg.formats.files.find import recording_of
         from shortloop.eeg.stages.feature_files import keep_epochs
@@ -82,8 +82,8 @@ class ImportEpochs(Stage):
         return found
 
     def _read(self, phase: str) -> Epochs:
-        from shortloop.eeg.formats.base import InputSettings
         from shortloop.eeg.formats.read import read_epochs
+        from shortloop.eeg.formats.recording_format import InputSettings
 
         return read_epochs(
             InputSettings.to_read(self.settings),

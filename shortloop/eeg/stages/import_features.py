@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from shortloop.stages.stage import File, Finished, Outputs, Stage, Values
 
 if TYPE_CHECKING:
-    from shortloop.eeg.formats.base import InputSettings
+    from shortloop.eeg.formats.recording_format import InputSettings
 
 
 class ImportFeatures(Stage):
@@ -20,7 +20,7 @@ class ImportFeatures(Stage):
     classes: list[str]
 
     def finish(self, out: Outputs) -> Finished:
-        from shortloop.eeg.checks.same_trials import feature_digests, refuse_shared
+        from shortloop.eeg.checks.duplicate_trials import feature_digests, refuse_shared
         from shortloop.eeg.checks.summary import summarize
         from shortloop.eeg.formats.read import read_features_of_phases
         from shortloop.eeg.stages.feature_files import feature_values, finish_features

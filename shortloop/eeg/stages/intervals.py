@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from shortloop.eeg.score import Score
+from shortloop.eeg.score_names import Score
 from shortloop.stages.stage import Finished, Job, Outputs, Stage, Values
 
 

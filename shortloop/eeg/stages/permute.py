@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from shortloop.base.plain import Plain
-from shortloop.eeg.score import Score
+from shortloop.eeg.score_names import Score
 from shortloop.stages.stage import Arrays, Finished, Index, Job, Out, Outputs, Stage, Values
 
 PER_UNIT = 50  # permutations, tallied at once

@@ -32,7 +32,7 @@ class Report(ReportStage):
 
     def drawings(self) -> list[Drawing[Any]]:
         from shortloop.eeg.report.collect import collect
-        from shortloop.eeg.report.page import panels
+        from shortloop.eeg.report.eeg_page import panels
 
         jobs = {stage: getattr(self, stage) for stage in OTHERS}
         self._content = collect(self.groups, self.imported, self.study, jobs, self.names)
@@ -41,7 +41,7 @@ class Report(ReportStage):
     def finish(self, out: Outputs) -> Finished:
         import json
 
-        from shortloop.eeg.report.page import page_of
+        from shortloop.eeg.report.eeg_page import page_of
         from shortloop.eeg.report.summary import group_findings, participant_scores, participant_table
 
         page = page_of(self._content)

@@ -21,7 +21,7 @@ class Retrain(NullScores):
     def open(self) -> None:
         """Map the features, and share the permutations out: bin by bin where one training serves many."""
         from shortloop.eeg.decoding.batched.scores import can_be_batched, labelling_blocks, warm_up_batched
-        from shortloop.eeg.decoding.estimators.base import EstimatorSettings
+        from shortloop.eeg.decoding.estimators.estimator import EstimatorSettings
         from shortloop.eeg.decoding.selection.scaling import warm_up_scaling
         from shortloop.eeg.decoding.settings import DecodingSettings
         from shortloop.eeg.decoding.train import warm_up

@@ -8,7 +8,7 @@ from shortloop.base.errors import InputError
 from shortloop.stages.stage import Arrays, Finished, Job, Out, Outputs, Stage, Values
 
 if TYPE_CHECKING:
-    from shortloop.eeg.decoding.estimators.base import EstimatorSettings
+    from shortloop.eeg.decoding.estimators.estimator import EstimatorSettings
     from shortloop.eeg.decoding.settings import DecodingSettings
 
 

@@ -9,11 +9,11 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from shortloop.eeg.checks.participants import Participant, alike
-from shortloop.eeg.decoding.estimators.base import EstimatorSettings
+from shortloop.eeg.decoding.estimators.estimator import EstimatorSettings
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.features.settings import FeatureSettings
-from shortloop.eeg.formats.base import InputSettings
+from shortloop.eeg.formats.recording_format import InputSettings
 from shortloop.eeg.group.settings import RETRAINED, GroupSettings
 from shortloop.settings.base import Name, ReportSettings, Settings, StudySettings, tag_of
 

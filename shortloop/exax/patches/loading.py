@@ -25,7 +25,7 @@ from shortloop.keys.file_state import unless_changed
 from shortloop.keys.hashing import hash_file
 from shortloop.keys.own_code import is_own
 from shortloop.project.project import cache_directory, runs_jobs
-from shortloop.store.notes import note
+from shortloop.store.process_notes import note
 
 AT_START = {"__main__", "sitecustomize", "usercustomize"}  # Python runs these once, before all else
 

@@ -38,7 +38,7 @@ from shortloop.keys.file_state import file_state
 from shortloop.keys.own_code import PACKAGE, ROOT, is_own
 from shortloop.project.project import CONFIGURATION, configuration, project_directory
 from shortloop.stages.references import matching
-from shortloop.store.notes import NOTED, buffer_notes, keep_logs, note, set_log_folder, take_notes
+from shortloop.store.process_notes import NOTED, buffer_notes, keep_logs, note, set_log_folder, take_notes
 
 STARTUP = Path(__file__).parents[1] / "startup"
 # Modules of Python that list folders for its own sake.

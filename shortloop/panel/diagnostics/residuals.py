@@ -12,7 +12,7 @@ from scipy import special
 
 from shortloop.base.types import FloatArray
 from shortloop.panel.design import Design
-from shortloop.panel.models.base import ModelSettings
+from shortloop.panel.models.model import ModelSettings
 
 RESIDUAL = "residual"
 PEARSON = "Pearson residual"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from shortloop.base.errors import InputError
-from shortloop.panel.formats.base import FileInput, with_digits
+from shortloop.panel.formats.panel_format import FileInput, with_digits
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from shortloop.panel.formats.base import PlacedInput
+from shortloop.panel.formats.panel_format import PlacedInput
 
 LINE = "line of the file"
 """The column that says in which line each row was, as slices of a dataset forget their order."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from shortloop.panel.formats.base import PanelInput
+from shortloop.panel.formats.panel_format import PanelInput
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from shortloop.panel.models.base import ModelSettings
+from shortloop.panel.models.model import ModelSettings
 
 if TYPE_CHECKING:
     from shortloop.base.types import FloatArray, IntArray

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from shortloop.base.errors import InputError
-from shortloop.panel.models.base import ModelSettings
+from shortloop.panel.models.model import ModelSettings
 
 if TYPE_CHECKING:
     from shortloop.base.types import FloatArray

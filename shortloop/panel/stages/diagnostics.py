@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from shortloop.stages.stage import Arrays, CollectingStage, Finished, Job, Outputs
 
 if TYPE_CHECKING:
-    from shortloop.panel.diagnostics.page import Head
-    from shortloop.panel.models.base import ModelSettings
+    from shortloop.panel.diagnostics.group_page import Head
+    from shortloop.panel.models.model import ModelSettings
     from shortloop.panel.stages.fitted_groups import FittedGroups
     from shortloop.report.pdf import Sheet
 
@@ -35,7 +35,7 @@ class Diagnostics(CollectingStage):
     fits: list[Job]  # of each block
 
     def open(self) -> None:
-        from shortloop.panel.diagnostics.page import page_without_plots
+        from shortloop.panel.diagnostics.group_page import page_without_plots
 
         self._place = {tuple(key): place for place, key in enumerate(self.results.facts["keys"])}
         chosen = [] if self.named is None else [tuple(group) for group in self.named.facts["groups"]]
@@ -66,7 +66,7 @@ class Diagnostics(CollectingStage):
         import numpy as np
 
         from shortloop.panel.diagnostics import PAGES
-        from shortloop.panel.diagnostics.page import page_without_plots
+        from shortloop.panel.diagnostics.group_page import page_without_plots
         from shortloop.report.pdf import Sheet, document
         from shortloop.stages.rows import unpack
 
@@ -111,7 +111,7 @@ class Diagnostics(CollectingStage):
                 self._found |= {key: (fitted, g) for key, g in here.items()}
 
     def _page(self, page: int) -> Sheet:
-        from shortloop.panel.diagnostics.page import page_of, page_without_plots
+        from shortloop.panel.diagnostics.group_page import page_of, page_without_plots
         from shortloop.panel.statistics import STATUSES, Status
 
         (fitted, group), head = self._found[self._pages[page][0]], self._head_of(page)
@@ -144,7 +144,7 @@ class Diagnostics(CollectingStage):
         return self._head(title, why, f"page {page + 1} of {len(self._pages)}")
 
     def _head(self, group: str, why: str, place: str) -> Head:
-        from shortloop.panel.diagnostics.page import Head
+        from shortloop.panel.diagnostics.group_page import Head
         from shortloop.panel.expressions import with_outcome
 
         formula, kind = with_outcome(self.model.formula, self.outcome), getattr(self.model, "model", "")

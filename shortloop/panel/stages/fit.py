@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from shortloop.stages.stage import Finished, Job, Out, Outputs, Stage
 
 if TYPE_CHECKING:
-    from shortloop.panel.models.base import ModelSettings
+    from shortloop.panel.models.model import ModelSettings
 
 
 LEAST, MOST, UNITS = 1000, 25_000, 32

@@ -30,7 +30,7 @@ class ImportPanel(Stage):
 
     def finish(self, out: Outputs) -> Finished:
         from shortloop.panel.data import from_frame
-        from shortloop.panel.formats.base import PanelInput
+        from shortloop.panel.formats.panel_format import PanelInput
         from shortloop.panel.stages.panel_files import import_results
 
         settings: Any = PanelInput.model_validate(self.settings)

@@ -22,7 +22,7 @@ class PanelReport(ReportStage):
 
     def drawings(self) -> list[Drawing[Shown]]:
         from shortloop.panel.report.content import collect
-        from shortloop.panel.report.page import drawings
+        from shortloop.panel.report.panel_page import drawings
 
         self._content = collect(self.results, self.diagnostics, self.panel, self.imported)
         return [*drawings(self._content)]
@@ -31,7 +31,7 @@ class PanelReport(ReportStage):
         import json
 
         from shortloop.panel.report.content import ALPHA, coefficient_numbers
-        from shortloop.panel.report.page import diagnostics_file, page_of, sentences
+        from shortloop.panel.report.panel_page import diagnostics_file, page_of, sentences
         from shortloop.report.page import slug
 
         page = page_of(self._content)

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 from shortloop.base.types import Span
 from shortloop.eeg.decoding.apply import apply_held_out, apply_weights, refit_and_apply, stack_weights
-from shortloop.eeg.decoding.estimators.base import EstimatorSettings
+from shortloop.eeg.decoding.estimators.estimator import EstimatorSettings
 from shortloop.eeg.decoding.estimators.lda import LdaSettings
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.estimators.matlab_svm import MatlabSvmSettings

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from shortloop.eeg.decoding.estimators.base import EstimatorSettings
+from shortloop.eeg.decoding.estimators.estimator import EstimatorSettings
 from shortloop.eeg.testing import ESTIMATOR_CHECKS, Check
 from shortloop.keys.closure import closure
 from shortloop.keys.code import code_state

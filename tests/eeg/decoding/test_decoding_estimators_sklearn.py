@@ -25,7 +25,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from shortloop.base.errors import InputError, TransientError
 from shortloop.eeg.decoding.apply import refit_and_apply
 from shortloop.eeg.decoding.batched.scores import can_be_batched
-from shortloop.eeg.decoding.estimators.base import EstimatorSettings
+from shortloop.eeg.decoding.estimators.estimator import EstimatorSettings
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.estimators.matlab_svm import MatlabSvmSettings
 from shortloop.eeg.decoding.estimators.protocol import ClassifierSettings

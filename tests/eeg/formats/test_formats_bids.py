@@ -17,8 +17,8 @@ from handmade_recordings import write_ctf
 from refusal import refusal
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.formats.base import InputSettings
 from shortloop.eeg.formats.bids import BidsInput
+from shortloop.eeg.formats.recording_format import InputSettings
 
 mne_bids = pytest.importorskip("mne_bids")
 pytestmark = pytest.mark.filterwarnings(

@@ -21,7 +21,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.consistency import check_alike, check_scales, check_trials, refuse_repeated
-from shortloop.eeg.checks.same_trials import (
+from shortloop.eeg.checks.duplicate_trials import (
     feature_digests,
     refuse_same_features,
     refuse_shared,

@@ -28,10 +28,10 @@ from refusal import refusal
 from scipy.io import loadmat, savemat
 
 from shortloop.base.errors import InputError, TransientError
-from shortloop.eeg.formats.base import FilesInput, InputSettings
 from shortloop.eeg.formats.files import process
 from shortloop.eeg.formats.files.process import read_apart, reading, start_reading
 from shortloop.eeg.formats.read import read_epochs, read_features
+from shortloop.eeg.formats.recording_format import FilesInput, InputSettings
 
 MUTANTS = int(os.environ.get("MUTANTS", "120"))
 SEED = int(os.environ.get("SEED") or 0)

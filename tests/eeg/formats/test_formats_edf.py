@@ -25,7 +25,7 @@ from refusal import refusal
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.recording import refuse_other_units
 from shortloop.eeg.data import Epochs
-from shortloop.eeg.formats.base import InputSettings
+from shortloop.eeg.formats.recording_format import InputSettings
 from shortloop.eeg.headers.brainvision import pointed_to
 from shortloop.eeg.headers.units import VOLTS, unit_named, voltage
 from shortloop.eeg.inspect.choose import scan_recordings

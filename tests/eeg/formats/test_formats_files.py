@@ -17,8 +17,8 @@ from refusal import refusal
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.participants import Participant, alike, as_written, key_of
-from shortloop.eeg.formats.base import InputSettings
 from shortloop.eeg.formats.files.find import find_files
+from shortloop.eeg.formats.recording_format import InputSettings
 
 
 @pytest.fixture

@@ -21,8 +21,8 @@ from shortloop.base.errors import InputError
 from shortloop.eeg.checks.consistency import check_alike
 from shortloop.eeg.checks.summary import summarize
 from shortloop.eeg.data import Epochs
-from shortloop.eeg.formats.base import InputSettings
 from shortloop.eeg.formats.read import read_epochs
+from shortloop.eeg.formats.recording_format import InputSettings
 from shortloop.eeg.pipeline import StudyRun, import_epochs
 from shortloop.eeg.study.load import read_study
 

@@ -29,9 +29,9 @@ from refusal import refusal
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.data import Epochs
-from shortloop.eeg.formats.base import InputSettings, RecordedInput
 from shortloop.eeg.formats.files.find import ENDINGS, find_files, is_recording, recording_of
 from shortloop.eeg.formats.files.recognised import recognised
+from shortloop.eeg.formats.recording_format import InputSettings, RecordedInput
 from shortloop.keys.hashing import hash_files
 
 pytestmark = pytest.mark.filterwarnings("ignore:S1, ", "ignore:invalid value:RuntimeWarning:mne")

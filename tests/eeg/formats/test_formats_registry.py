@@ -21,10 +21,10 @@ from shortloop.base.errors import InputError
 from shortloop.eeg.checks.consistency import check_alike, check_trials
 from shortloop.eeg.checks.summary import summarize
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
-from shortloop.eeg.formats.base import FeaturesInput, FilesInput, InputSettings, RecordedInput
 from shortloop.eeg.formats.epochs.settings import Preprocessing
 from shortloop.eeg.formats.files.recognised import recognised
 from shortloop.eeg.formats.read import read_epochs, read_features
+from shortloop.eeg.formats.recording_format import FeaturesInput, FilesInput, InputSettings, RecordedInput
 from shortloop.eeg.formats.signals import SignalInput
 from shortloop.eeg.study.load import data_folder, read_study
 from shortloop.eeg.testing import FORMAT_CHECKS, Check

@@ -20,7 +20,7 @@ from refusal import refusal
 from scipy.io import savemat
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.formats.base import InputSettings, RecordedInput
+from shortloop.eeg.formats.recording_format import InputSettings, RecordedInput
 from shortloop.eeg.pipeline import StudyRun, import_epochs
 from shortloop.eeg.stages.feature_files import load_epochs
 from shortloop.eeg.study.load import read_study

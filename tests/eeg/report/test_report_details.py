@@ -26,8 +26,8 @@ from scipy import stats as scipy_stats
 from shortloop.eeg.group.settings import GroupSettings
 from shortloop.eeg.group.statistics import group_statistics
 from shortloop.eeg.report.content import KindResult
+from shortloop.eeg.report.eeg_page import SECTIONS, findings
 from shortloop.eeg.report.labels import p_alone
-from shortloop.eeg.report.page import SECTIONS, findings
 from shortloop.eeg.report.potentials import EVOKED, courses, evoked_figure
 from shortloop.eeg.report.sections.decoding import CONFUSIONS as CONFUSION
 from shortloop.eeg.report.sections.decoding import confusion_matrices, decoding_over_time, generalization_map
@@ -44,7 +44,7 @@ from shortloop.eeg.report.sections.patterns import (
 from shortloop.eeg.report.sections.tables import best_scores, effects
 from shortloop.eeg.report.sensors import known_names
 from shortloop.eeg.report.summary import cohens_d, effect_at, effect_parts, effect_text
-from shortloop.eeg.score import Score
+from shortloop.eeg.score_names import Score
 from shortloop.report.style import DPI, WIDTH, save
 
 UNKNOWN = tuple(f"E{number}" for number in range(1, 65))

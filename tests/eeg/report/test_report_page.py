@@ -29,7 +29,7 @@ from report_synthetic import (
 from source_tree import ROOT
 
 from shortloop.eeg.report.content import KindResult
-from shortloop.eeg.report.page import SECTIONS, page_of, panels
+from shortloop.eeg.report.eeg_page import SECTIONS, page_of, panels
 from shortloop.eeg.report.sections.section import Section
 from shortloop.eeg.study.load import DEFAULT_STUDY
 from shortloop.eeg.study.schema import Study

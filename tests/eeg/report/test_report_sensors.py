@@ -17,8 +17,8 @@ from report_synthetic import details, evoked, html_of_report, kind_result, repor
 from shortloop.eeg.features.names import squared
 from shortloop.eeg.report.collect import collect_evoked, collect_patterns
 from shortloop.eeg.report.content import Evoked
+from shortloop.eeg.report.eeg_page import overview, page_of, panels
 from shortloop.eeg.report.labels import readable, scaled
-from shortloop.eeg.report.page import overview, page_of, panels
 from shortloop.eeg.report.sections.patterns import ACTIVATION, activation_patterns
 from shortloop.eeg.report.sensors import (
     Positions,

@@ -31,8 +31,8 @@ from shortloop.eeg.group.settings import NULLS, SHARED_TRAINING, TEST_LABELS, Nu
 from shortloop.eeg.report.comparison import compare_scores, comparison_figure, scores_in
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.deliver import _print_tables, left_out
+from shortloop.eeg.report.eeg_page import SECTIONS, findings, limits, overview
 from shortloop.eeg.report.figure_parts import colour_limits, outline_segments
-from shortloop.eeg.report.page import SECTIONS, findings, limits, overview
 from shortloop.eeg.report.recordings import dropped_trials, recordings_table
 from shortloop.eeg.report.sections.decoding import decoding_over_time, generalization_map
 from shortloop.eeg.report.sections.null_distribution import critical_value, observed_maxima

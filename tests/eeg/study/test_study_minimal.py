@@ -12,12 +12,12 @@ from refusal import refusal
 from without_root import shortloop
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.decoding.estimators.base import EstimatorSettings
+from shortloop.eeg.decoding.estimators.estimator import EstimatorSettings
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.estimators.sklearn import SklearnSettings
-from shortloop.eeg.formats.base import InputSettings
 from shortloop.eeg.formats.edf import EdfInput
 from shortloop.eeg.formats.fif import FifInput
+from shortloop.eeg.formats.recording_format import InputSettings
 from shortloop.eeg.formats.simulated import SimulatedInput
 from shortloop.eeg.study.load import DEFAULT_STUDY, data_folder, read_study
 from shortloop.eeg.study.schema import Study

@@ -13,13 +13,13 @@ import numpy as np
 
 from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.eeg.decoding.estimators.base import EstimatorSettings
+from shortloop.eeg.decoding.estimators.estimator import EstimatorSettings
 from shortloop.eeg.decoding.metrics.auc import BLOCK, log_odds, rank_rows
 from shortloop.eeg.decoding.selection.folds import stratified_folds
 from shortloop.eeg.decoding.selection.scaling import zscore
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.solvers.common import dummy_codes
-from shortloop.eeg.score import Score
+from shortloop.eeg.score_names import Score
 
 LABELLINGS = 1000  # of a unit of work: the more, the less their shared part costs
 WEIGHTS = 2**22  # numbers in the weights that a unit holds, at most

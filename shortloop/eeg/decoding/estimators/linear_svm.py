@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from shortloop.base.text import listed
-from shortloop.eeg.decoding.estimators.base import EstimatorSettings, one_versus_rest
+from shortloop.eeg.decoding.estimators.estimator import EstimatorSettings, one_versus_rest
 
 if TYPE_CHECKING:
     from shortloop.base.types import FloatArray, IntArray

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from shortloop.eeg.decoding.estimators.base import EstimatorSettings, one_versus_rest
+from shortloop.eeg.decoding.estimators.estimator import EstimatorSettings, one_versus_rest
 
 if TYPE_CHECKING:
     from shortloop.base.types import FloatArray, IntArray

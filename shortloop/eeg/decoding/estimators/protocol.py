@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.decoding.estimators.base import EstimatorSettings, no_class_weights
+from shortloop.eeg.decoding.estimators.estimator import EstimatorSettings, no_class_weights
 from shortloop.settings.base import tag_of
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.eeg.score import Score
+from shortloop.eeg.score_names import Score
 
 AT_ONCE = 20_000_000
 """Numbers in memory at once, about: for each cell as many as draws of each trial."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.metrics.auc import auc_scores, decision_ranks
-from shortloop.eeg.score import Score
+from shortloop.eeg.score_names import Score
 
 
 def cross_validated_votes(predicted: IntArray, n_classes: int) -> IntArray:

@@ -12,10 +12,9 @@ import numpy as np
 
 from shortloop.base.errors import InputError, warn
 from shortloop.base.types import FloatArray
+from shortloop.eeg.checks.duplicate_trials import warn_of_twins
 from shortloop.eeg.checks.plausible import check_rate, nominal, same_rate
 from shortloop.eeg.checks.recording import refuse_other_units, warn_of_codes
-from shortloop.eeg.checks.same_trials import warn_of_twins
-from shortloop.eeg.formats.base import Part, kept_channels, refuse_unknown
 from shortloop.eeg.formats.epochs import preprocessing
 from shortloop.eeg.formats.epochs.events import (
     Found,
@@ -26,6 +25,7 @@ from shortloop.eeg.formats.epochs.events import (
 )
 from shortloop.eeg.formats.epochs.gaps import prepare_pieces
 from shortloop.eeg.formats.epochs.settings import EpochedInput
+from shortloop.eeg.formats.recording_format import Part, kept_channels, refuse_unknown
 from shortloop.eeg.formats.sessions import Log, dropped_trials, warn_of_dropped
 
 TMIN, TMAX = -0.5, 1.5  # s, of continuous recordings

@@ -15,11 +15,11 @@ import numpy as np
 import pandas as pd
 
 from shortloop.base.errors import InputError, warn
-from shortloop.eeg.formats.base import refuse_unknown, set_class
 from shortloop.eeg.formats.epochs.events_tsv import read_events
 from shortloop.eeg.formats.epochs.gaps import is_mark, mark_gaps
 from shortloop.eeg.formats.epochs.settings import Edge, EpochedInput, Section, events_beside
 from shortloop.eeg.formats.files.delimited import NO_EVENT
+from shortloop.eeg.formats.recording_format import refuse_unknown, set_class
 from shortloop.eeg.headers.mat import listed
 
 SHOWN = 20  # names of columns in a message

@@ -12,8 +12,8 @@ import numpy as np
 from shortloop.base.errors import InputError
 from shortloop.base.text import short_list
 from shortloop.eeg.checks.participants import key_of
-from shortloop.eeg.formats.base import refuse_unknown
 from shortloop.eeg.formats.epochs.settings import Preprocessing
+from shortloop.eeg.formats.recording_format import refuse_unknown
 
 SKIPPED = "bad_acq_skip"  # prefix of annotations of stretches that MNE's filters skip
 NAMED = 8  # channels in a message

@@ -9,7 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from shortloop.eeg.checks.participants import Participant
 from shortloop.eeg.checks.plausible import in_seconds
-from shortloop.eeg.formats.base import Patterns, RecordedInput, check_keys
+from shortloop.eeg.formats.recording_format import Patterns, RecordedInput, check_keys
 from shortloop.settings.base import Settings
 
 MOST = 0.1  # V, T or T/m

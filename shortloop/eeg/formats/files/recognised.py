@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shortloop.base.errors import InputError
-from shortloop.eeg.formats.base import InputSettings
 from shortloop.eeg.formats.files.find import is_recording
+from shortloop.eeg.formats.recording_format import InputSettings
 from shortloop.eeg.headers.mat import is_hdf5, variables
 
 

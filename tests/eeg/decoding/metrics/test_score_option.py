@@ -20,7 +20,7 @@ from source_tree import ROOT
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.decoding.apply import apply_held_out, rank_weights, refit_and_apply, stack_weights
-from shortloop.eeg.decoding.estimators.base import EstimatorSettings
+from shortloop.eeg.decoding.estimators.estimator import EstimatorSettings
 from shortloop.eeg.decoding.estimators.lda import LdaSettings
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.estimators.matlab_svm import MatlabSvmSettings
@@ -31,7 +31,7 @@ from shortloop.eeg.decoding.metrics.scores import chance_level, scores_of
 from shortloop.eeg.decoding.selection.folds import stratified_folds
 from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import train_bin
-from shortloop.eeg.score import Score
+from shortloop.eeg.score_names import Score
 
 N400 = ROOT.parent / "shared" / "data" / "n400" / "subject04-epo.fif"
 FOLDS = 4

@@ -25,7 +25,7 @@ from scipy import special
 
 from shortloop.base.types import FloatArray
 from shortloop.panel.design import Design
-from shortloop.panel.models.base import ModelSettings
+from shortloop.panel.models.model import ModelSettings
 from shortloop.panel.statistics import COEFFICIENTS, EDGE, FITS, Status
 
 POWERS = {"HC2": 1, "HC3": 2}

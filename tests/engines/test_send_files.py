@@ -10,8 +10,8 @@ import pytest
 from blake3 import blake3
 
 from shortloop.base.errors import TransientError
-from shortloop.engines import supply
-from shortloop.engines.supply import Sent, Supplies
+from shortloop.engines import send_files
+from shortloop.engines.send_files import Sent, Supplies
 from shortloop.units.messages import Missing, Needs, Parcel, Reply, Work
 from shortloop.units.node_cache import NodeCache
 
@@ -98,8 +98,8 @@ def cluster(tmp_path: Path) -> Cluster:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(supply, "PARCEL", 10_000)
-    monkeypatch.setattr(supply, "GATHER", 0.01)
+    monkeypatch.setattr(send_files, "PARCEL", 10_000)
+    monkeypatch.setattr(send_files, "GATHER", 0.01)
 
 
 def test_each_content_goes_once_to_each_node(cluster: Cluster) -> None:
@@ -231,7 +231,7 @@ def test_a_node_may_be_lost_often_but_not_for_ever(cluster: Cluster) -> None:
         ((cache, _, _),) = job.parcels(same)
         job.came(cache, None)
 
-    for _ in range(supply.LOSSES):
+    for _ in range(send_files.LOSSES):
         lose()
     with pytest.raises(TransientError, match="is lost whenever it is sent something"):
         lose()
@@ -294,7 +294,7 @@ def test_what_it_costs_is_said_where_it_does_not_pay(
 
 def test_the_rate_is_measured() -> None:
     sent = Sent()
-    assert sent.rate == supply.ASSUMED_RATE
+    assert sent.rate == send_files.ASSUMED_RATE
     for _ in range(20):
         sent.came("cache", (("content", 0, 0, 2_000_000),), time.monotonic() - 0.05)
     assert 45e6 < sent.rate < 75e6  # as it begins with what is assumed

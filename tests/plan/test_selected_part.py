@@ -12,9 +12,9 @@ from jobs_project import empty_project, own_package, write
 from jobs_runs import Told
 
 from shortloop.base.errors import InputError
-from shortloop.plan.part import ASKED, Part, choose
 from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built, Run
 from shortloop.plan.planner import Lookup, Planner
+from shortloop.plan.selected_part import ASKED, Part, choose
 from shortloop.plan.selection import Selection
 from shortloop.run.build_jobs import Executor
 from shortloop.store.store import Store

@@ -12,6 +12,7 @@ PARTS = (
     "loop",
     "peers",
     "chains",
+    "units",
     "cluster",
     "engines",
     "panel",

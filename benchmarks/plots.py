@@ -72,6 +72,15 @@ def _general(content: dict[str, Any], note: str) -> Figure:
     return _bars("Groups × rows fitted by statsmodels, all cores", note, bars)
 
 
+def _units(content: dict[str, Any], note: str) -> Figure:
+    bars = [
+        (f"{name}: {case}", each["seconds"][case], each["over_ours"][case], name == "Shortloop")
+        for name, each in content["tools"].items()
+        for case in each["seconds"]
+    ]
+    return _bars(f"{content['units']:,} small fits, all cores", note, bars)
+
+
 def _bars(title: str, note: str, bars: list[tuple[str, Any, Any, bool]]) -> Figure:
     figure = noted_figure(0.6 + 0.36 * len(bars), title, note)
     axes = figure.subplots()
@@ -254,6 +263,7 @@ DRAW = {
     "level": _level,
     "panel": _panel,
     "general": _general,
+    "units": _units,
     "diagnostics": _diagnostics,
 }
 """How each part is drawn, from what it found and a note on sizes."""

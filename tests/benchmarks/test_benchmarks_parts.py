@@ -40,7 +40,7 @@ def run(folder: Path, *parts: str, runs: int = 2) -> dict[str, dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    names = ("peers", "cluster", "panel", "ladder", "diagnostics", "level")
+    names = ("peers", "cluster", "panel", "ladder", "diagnostics", "level", "units")
     return run(tmp_path_factory.mktemp("bench"), *names)
 
 

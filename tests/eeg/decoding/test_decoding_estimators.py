@@ -32,7 +32,7 @@ def estimator_of(settings: dict[str, str]) -> EstimatorSettings:
 def test_estimators_are_found_named_and_light() -> None:
     folder = ROOT / "shortloop" / "eeg" / "decoding" / "estimators"
     assert {file.stem for file in folder.glob("*.py")} == {
-        *("__init__", "base", "protocol"),
+        *("__init__", "estimator", "protocol"),
         *(record.__module__.rpartition(".")[2] for record in RECORDS.values()),
     }
     # All records of estimators are imported with it.

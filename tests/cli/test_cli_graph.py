@@ -52,6 +52,7 @@ def runs(package: Path, monkeypatch: pytest.MonkeyPatch) -> Runs:
     planned = DryRun()
     planned.plans = [found.plan(pipeline)]
     monkeypatch.setattr(dry_run, "dry_run", lambda script: planned)
+    monkeypatch.setattr("shortloop.cli.output._printed", [])  # forks of later tests print their own
     return found
 
 

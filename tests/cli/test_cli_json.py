@@ -31,6 +31,7 @@ def fields(value: Any) -> set[str]:
 def document(done: subprocess.CompletedProcess[str], status: int = 0) -> Any:
     """What a command says, in fields that docs/json.md has."""
     assert done.returncode == status, done.stderr
+    assert done.stdout, done.stderr
     said = json.loads(done.stdout)
     assert fields(said) - NAMED == set()
     return said

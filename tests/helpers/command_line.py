@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from shortloop.__main__ import main
+from shortloop.keys.methods import forget_methods
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -62,6 +63,7 @@ def _command(folder: Path, arguments: tuple[str, ...], columns: int) -> NoReturn
         for name in [name for name in sys.modules if name.partition(".")[0] in PROJECT]:
             del sys.modules[name]  # of another project, that another test was in
         importlib.invalidate_caches()
+        forget_methods()
         os.environ.pop("STUDY", None)
         os.environ["COLUMNS"] = str(columns)
         sys.argv = ["shortloop", *arguments]

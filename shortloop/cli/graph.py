@@ -177,7 +177,7 @@ def _print(nodes: Mapping[Key, Node]) -> None:
         rows.append((names([key]), *number, duration(node.seconds) if node.seconds else "", above))
     columns = (*WORDS.values(), "time")
     print_table(("stage", *columns, "made from"), rows, right=columns, wrap="made from")
-    jobs = sum(node.jobs for node in nodes.values())
+    jobs = sum(node.states.total() for node in nodes.values())
     print_lines("", f"{counted(jobs, 'job')}; `shortloop graph --output graph.svg` draws them")
 
 

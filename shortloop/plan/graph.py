@@ -29,10 +29,6 @@ class Node:
         """What would be done with most urgency: one job to build makes it "build"."""
         return next(each for each in (BUILD, PERHAPS, REUSE) if self.states[each])
 
-    @property
-    def jobs(self) -> int:
-        return self.states.total()
-
 
 def graph_of(plan: Planner, means: Mapping[str, float], by_partition: bool = False) -> dict[Key, Node]:
     """Group the jobs of a plan into nodes, in the order of their first jobs."""
@@ -58,7 +54,5 @@ def layers(nodes: Mapping[Key, Node]) -> list[list[Key]]:
     depth: dict[Key, int] = {}
     for key, node in nodes.items():  # jobs come after those that they are made from
         depth[key] = max((depth[each] + 1 for each in node.above if each in depth and each != key), default=0)
-    found: list[list[Key]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
-    for key, layer in depth.items():
-        found[layer].append(key)
-    return found
+    lowest = max(depth.values(), default=-1)
+    return [[key for key in depth if depth[key] == layer] for layer in range(lowest + 1)]

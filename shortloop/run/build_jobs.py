@@ -38,7 +38,7 @@ from shortloop.settings.engine import EngineSettings
 from shortloop.stages.inputs import File
 from shortloop.stages.needs import Needs
 from shortloop.stages.records import EARLIER, RECORD, RETRIED
-from shortloop.store.inputs import keep_hashes, note_locations, register
+from shortloop.store.inputs import content_of, keep_hashes, note_locations
 from shortloop.store.integrity import NOTES
 from shortloop.store.manifest import StoredJob
 from shortloop.store.store import Store, withdraw
@@ -128,7 +128,8 @@ class Executor(Run, AbstractContextManager["Executor"]):
             self._progress.reading(*how_far)
             self.scheduler.start_ready()
 
-        found = register(paths, tell, self._turn.released, self._schedule.files_read)
+        found = content_of(paths, tell, self._turn.released, self._schedule.files_read)
+        note_locations(zip(found, paths, strict=True))
         self._seen = {}
         self._files |= dict(zip(found, paths, strict=True))
         return named_files(found, paths)

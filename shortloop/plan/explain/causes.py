@@ -61,20 +61,13 @@ class Explained:
 def explain(store: Store, job: str, against: str = "", deep: int = DEEPEST) -> Explained:
     """Compare a job with an older one, and jobs above it that came out different, so many levels deep."""
     manifest = store.manifest_of(job)
-    folder = store.folder(job)
-    if manifest is None and folder is not None and is_outdated(folder):
-        raise InputError(
-            "the job is in the format of another version of Shortloop",
-            found=job,
-            hint="run again: the job is rebuilt when needed",
-        )
     if manifest is None:
-        raise InputError(
-            "no record of how the job was made",
-            found=job,
-            expected="the id of a finished job of a pipeline",
-            hint="`shortloop jobs` lists them",
-        )
+        problem, hint = "no record of how the job was made", "`shortloop jobs` lists them"
+        expected: str | None = "the id of a finished job of a pipeline"
+        if (folder := store.folder(job)) is not None and is_outdated(folder):
+            problem, expected = "the job is in the format of another version of Shortloop", None
+            hint = "run again: the job is rebuilt when needed"
+        raise InputError(problem, found=job, expected=expected, hint=hint)
     before = store.manifest_of(against or manifest.previous)
     if before is None:
         before = _most_similar(store, manifest)

@@ -249,7 +249,7 @@ class Executor(Run, AbstractContextManager["Executor"]):
             return
         if job.needs.has_units:
             self._engine.announce(wanted.caption, wanted.call.joblib, lambda: self._seconds_here(wanted))
-        elif any(self._machine.needs(each.stage).has_units for each in self.scheduler.left):
+        elif any(self._machine.needs(each.stage).has_units for each in self.scheduler.left()):
             self._engine.start()  # which takes seconds, while jobs without units are computed
 
     def _end_jobs(self) -> None:
@@ -346,7 +346,7 @@ def _go_on(run: Executor, error: BaseException) -> None:
         if isinstance(problem, InputError) and str(problem) != str(error):
             print(f"{one_line(job.wanted.caption)}: {problem}", file=sys.stderr, flush=True)
     names = [job.wanted.caption for job in scheduler.failures()]
-    left = [each.caption for each in scheduler.left]
+    left = [each.caption for each in scheduler.left()]
     if len(names) > 1:
         print(f"{len(names)} jobs failed: {short_list(names, LISTED)}", flush=True)
     if left:

@@ -110,8 +110,11 @@ def _code_cause(store: Store, manifest: Manifest, before: Manifest, each: Differ
 
 
 def _input_cause(store: Store, manifest: Manifest, before: Manifest, each: Difference, deep: int) -> Cause:
-    old, new = _sources(store, before, each.name), _sources(store, manifest, each.name)
-    contents_old, contents_new = _listed(each.old), _listed(each.new)
+    old, new = (
+        [job for of, job in sources_of(setup_of(_folder(store, made))) if of == each.name]
+        for made in (before, manifest)
+    )
+    contents_old, contents_new = (of if isinstance(of, list) else [of] for of in (each.old, each.new))
     if not len(old) == len(new) == len(contents_old) == len(contents_new):
         return Cause(each, f"{each.name}: {len(old)} → {len(new)} jobs")
     lost, different = unmatched(contents_old, contents_new)
@@ -150,16 +153,8 @@ def _kin(store: Store, manifest: Manifest) -> list[str]:
     return sorted({str(setup_of(folder).get("method")) for job in sources if (folder := store.folder(job))})
 
 
-def _sources(store: Store, manifest: Manifest, name: str) -> list[str]:
-    return [job for of, job in sources_of(setup_of(_folder(store, manifest))) if of == name]
-
-
 def _folder(store: Store, manifest: Manifest) -> Path:
     return store.folder(manifest.job) or Path()
-
-
-def _listed(contents: object) -> list[str]:
-    return [str(each) for each in contents] if isinstance(contents, list) else [str(contents)]
 
 
 def _number(job: str) -> int:

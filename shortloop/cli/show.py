@@ -205,14 +205,12 @@ def _how(setup: Setup, result: Result | None) -> Rows:
     for name, value in option_rows(setup["options"]):
         if name not in (EARLIER, RETRIED) and (name not in OF_EVERY_JOB or value):
             yield f"option {name}", str(value)
-    if result is not None:
-        yield "versions", ", ".join(f"{name} {v}" for name, v in result.record["versions"].items())
-        for pool in result.record["threads"]:
-            yield "threads", f"{pool['library']} {pool['version']}: {pool['threads_used']}"
-        yield from _engine(result.record.get("engine") or {})
-
-
-def _engine(engine: Mapping[str, Any]) -> Rows:
+    if result is None:
+        return
+    yield "versions", ", ".join(f"{name} {v}" for name, v in result.record["versions"].items())
+    for pool in result.record["threads"]:
+        yield "threads", f"{pool['library']} {pool['version']}: {pool['threads_used']}"
+    engine: Mapping[str, Any] = result.record.get("engine", {})
     if not engine:
         return
     words = [f"{engine['name']} {engine.get('version', '')}".strip()]

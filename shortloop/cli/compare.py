@@ -30,8 +30,8 @@ def compare_jobs(
         stages = f"{first}: {one.stage}, {second}: {other.stage}"
         hint = "find ids of one stage with `shortloop jobs --stage STAGE`"
         raise InputError("jobs of different stages cannot be compared", found=stages, hint=hint)
-    causes, arrays = _causes(one, other), [*array_differences(one, other)]
-    outcome = _file_differences(one, other)
+    arrays, recorded = [*array_differences(one, other)], _recorded(one, other)
+    causes, same, files = recorded or ([], None, [])
     found = (analysis.compare(one, other) for analysis in analyses if analysis.compare is not None)
     comparison = next(filter(None, found), None)
     where = (figure or _default_file(one, other)) if comparison is not None else None
@@ -39,10 +39,11 @@ def compare_jobs(
         print_document(
             {
                 "jobs": [_fields(each) for each in (one, other)],
-                "recorded": causes is not None,
-                "causes": cause_fields(causes or []),
+                "recorded": recorded is not None,
+                "causes": cause_fields(causes),
                 "arrays": [each._asdict() for each in arrays],
-                **dict(zip(("same", "files"), outcome or (None, []), strict=True)),
+                "same": same,
+                "files": files,
                 "numbers": [] if comparison is None else [each._asdict() for each in comparison.numbers],
                 "figure": _draw(comparison, where) if comparison is not None and where is not None else None,
             }
@@ -53,17 +54,22 @@ def compare_jobs(
         for each in (one, other)
     ]
     print_table(COLUMNS, rows, right=("seconds",), below=("made",))
-    if causes is None:
+    if recorded is None:
         print_lines("", "unknown how they were made, because one job is not recorded")
     else:
         print_lines("", f"from {one.job} to {other.job}:" if causes else "same code, options and inputs")
         print_causes(causes)
     _print_arrays(one, other, arrays)
-    if not arrays and outcome is not None:
-        same, files = outcome
+    if not arrays and recorded is not None:
         print_lines("", "same results" if same else f"files that differ: {', '.join(files) or 'none'}")
     if comparison is not None:
-        _print_numbers(one, other, comparison)
+        numbers = [
+            (*each[:3], *(f"{value:.3f}" for value in (each.first, each.second, each.second - each.first)))
+            for each in comparison.numbers
+        ]
+        columns = (one.job, other.job, "difference")
+        print_lines("")
+        print_table((comparison.title, "", "", *columns), numbers, right=columns)
         none = "none, because the results folder is read-only; choose a file with --figure"
         print_lines("", f"figure: {none if where is None else _draw(comparison, where)}")
 
@@ -73,12 +79,16 @@ def _fields(each: Result) -> dict[str, object]:
     return {**{name: getattr(each, name) for name in names}, "made": moment(each.made.timestamp())}
 
 
-def _causes(one: Result, other: Result) -> list[Cause] | None:
-    """Differences in code, options and inputs; None if a job is not recorded."""
+def _recorded(one: Result, other: Result) -> tuple[list[Cause], bool, list[str]] | None:
+    """Causes, True if the results are equal, and the files that differ; None if a job is not recorded."""
+    first, second = read_manifest(one.path), read_manifest(other.path)
+    if first is None or second is None:
+        return None
     with Store() as store:
-        if store.manifest_of(one.job) is None or store.manifest_of(other.job) is None:
-            return None
-        return explain(store, other.job, against=one.job).causes
+        causes = explain(store, other.job, against=one.job).causes
+    names = sorted({*first.files, *second.files}.difference(NOTES))
+    differ = [name for name in names if first.files.get(name) != second.files.get(name)]
+    return causes, first.content == second.content, differ
 
 
 def _print_arrays(one: Result, other: Result, arrays: Sequence[ArrayDifference]) -> None:
@@ -94,26 +104,6 @@ def _print_arrays(one: Result, other: Result, arrays: Sequence[ArrayDifference])
         print_lines("")
         columns = ("array", one.job, other.job, "", "largest difference")
         print_table(columns, rows, right=columns[-1:], below=(other.job, one.job))
-
-
-def _file_differences(one: Result, other: Result) -> tuple[bool, list[str]] | None:
-    """True if the results are equal, and the files that differ; None if a job is not recorded."""
-    first, second = read_manifest(one.path), read_manifest(other.path)
-    if first is None or second is None:
-        return None
-    names = sorted({*first.files, *second.files}.difference(NOTES))
-    differ = [name for name in names if first.files.get(name) != second.files.get(name)]
-    return first.content == second.content, differ
-
-
-def _print_numbers(one: Result, other: Result, comparison: Comparison) -> None:
-    rows = [
-        (*each[:3], *(f"{value:.3f}" for value in (each.first, each.second, each.second - each.first)))
-        for each in comparison.numbers
-    ]
-    print_lines("")
-    columns = (one.job, other.job, "difference")
-    print_table((comparison.title, "", "", *columns), rows, right=columns)
 
 
 def _default_file(one: Result, other: Result) -> Path | None:

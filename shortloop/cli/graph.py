@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -10,9 +12,11 @@ from typing import Any
 from shortloop.base.errors import InputError
 from shortloop.base.text import counted, duration
 from shortloop.cli.output import print_document, print_lines, print_table
-from shortloop.plan.graph import Key, Node, graph_of, layers
-from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE
+from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built, BuiltDataset
+from shortloop.plan.planner import Planner
+from shortloop.plan.request import Request
 
+Key = tuple[str, str]  # stage, and partition, or an empty string
 FORMATS = (".svg", ".mmd")
 WORDS = {REUSE: "cached", BUILD: "to build", PERHAPS: "perhaps"}
 CHARACTER, LINE, MARGIN, GAP, LAYER = 7.4, 17.0, 12.0, 26.0, 52.0  # pixels
@@ -29,6 +33,23 @@ rect { fill: var(--paper); stroke-width: 2 } path { fill: none; stroke: var(--ed
 .reuse { stroke: var(--cached) } .build { stroke: var(--build); stroke-width: 3.5 }
 .perhaps { stroke: var(--perhaps); stroke-dasharray: 6 4 }
 """
+
+
+@dataclass
+class Node:
+    """Jobs of one stage, or of one partition in it."""
+
+    stage: str
+    partition: str  # empty: several, or none
+    above: set[Key] = field(default_factory=set)  # nodes that its jobs are made from
+    states: Counter[str] = field(default_factory=Counter)  # number of jobs by what would be done
+    seconds: float = 0.0  # of the jobs that exist, or were in their place before
+    reasons: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def state(self) -> str:
+        """What would be done with most urgency: one job to build makes it "build"."""
+        return next(each for each in (BUILD, PERHAPS, REUSE) if self.states[each])
 
 
 def print_graph(script: str, by_partition: bool, file: Path | None, as_json: bool = False) -> None:
@@ -57,6 +78,34 @@ def print_graph(script: str, by_partition: bool, file: Path | None, as_json: boo
             _print(nodes)
             if plan.waits_for is not None:
                 print_lines(f"later stages are unknown: they depend on the results of {plan.waits_for.name}")
+
+
+def graph_of(plan: Planner, means: Mapping[str, float], by_partition: bool) -> dict[Key, Node]:
+    """Group the jobs of a plan into nodes, in the order of their first jobs."""
+
+    def key(job: Built | BuiltDataset | Request) -> Key:
+        return job.stage, (job.partition or "") if by_partition else ""
+
+    nodes: dict[Key, Node] = {}
+    for job in plan.jobs:
+        node = nodes.setdefault(key(job), Node(*key(job)))
+        node.states[job.plan] += 1
+        node.seconds += job.seconds or means.get(job.stage, 0.0)
+        if job.reason:
+            node.reasons[job.reason] += 1
+    for each in plan.requests:
+        if (of := key(each)) in nodes:
+            nodes[of].above |= {key(job) for job in each.above()} & nodes.keys()
+    return nodes
+
+
+def layers(nodes: Mapping[Key, Node]) -> list[list[Key]]:
+    """Put each node below all that it is made from; a stage that is made from itself stays where it is."""
+    depth: dict[Key, int] = {}
+    for key, node in nodes.items():  # jobs come after those that they are made from
+        depth[key] = max((depth[each] + 1 for each in node.above if each in depth and each != key), default=0)
+    lowest = max(depth.values(), default=-1)
+    return [[key for key in depth if depth[key] == layer] for layer in range(lowest + 1)]
 
 
 def mermaid(nodes: Mapping[Key, Node]) -> str:
@@ -177,7 +226,7 @@ def _print(nodes: Mapping[Key, Node]) -> None:
         rows.append((names([key]), *number, duration(node.seconds) if node.seconds else "", above))
     columns = (*WORDS.values(), "time")
     print_table(("stage", *columns, "made from"), rows, right=columns, wrap="made from")
-    jobs = sum(node.jobs for node in nodes.values())
+    jobs = sum(node.states.total() for node in nodes.values())
     print_lines("", f"{counted(jobs, 'job')}; `shortloop graph --output graph.svg` draws them")
 
 

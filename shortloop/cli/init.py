@@ -96,7 +96,12 @@ def write_project(
             target = path.joinpath(*above, RENAMED.get(last, last))
             target.parent.mkdir(parents=True, exist_ok=True)
             content = (instead or {}).get(name) or source.read_bytes()
-            target.write_bytes(_filled(content, path.name, template.packages, name))
+            if name == CONFIGURATION:
+                more = "".join(f"\t{package} auto-discover\n" for package in template.packages)
+                content = content.replace(FIRST.encode(), (FIRST + more).encode())
+            elif name in ("README.md", "setup.cfg"):
+                content = content.replace(NAME.encode(), path.name.encode())
+            target.write_bytes(content)
     shown = one_line(os.path.relpath(path))
     print(f"{shown}: {len(files)} files, described in README.md. Next:")
     steps = [f"answer the questions above in {name}" for name in instead or () if questions]
@@ -147,10 +152,3 @@ def _check(path: Path) -> None:
             expected=f"at most {SOCKET_PATH_LIMIT} bytes",
             hint="choose a folder nearer to the root",
         )
-
-
-def _filled(content: bytes, project: str, packages: Sequence[str], name: str) -> bytes:
-    if name == CONFIGURATION:
-        more = "".join(f"\t{package} auto-discover\n" for package in packages)
-        return content.replace(FIRST.encode(), (FIRST + more).encode())
-    return content.replace(NAME.encode(), project.encode()) if name in ("README.md", "setup.cfg") else content

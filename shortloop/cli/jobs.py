@@ -91,18 +91,16 @@ def print_jobs(wanted: Filter, order: str, reverse: bool, as_json: bool = False)
         )
         return
     columns = ("job", "stage", "partition", "settings", "made", "seconds", "size", "state")
-    rows = [_row(each, names) for each in entries]
+    rows = []
+    for each in entries:
+        made = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.made)) if each.made else "?"
+        what = (each.job, each.stage, each.partition, ", ".join(_settings(each, names)))
+        rows.append((*what, made, f"{each.seconds:.1f}", amount(each.size), each.state))
     styles = [STYLES.get(each.state, "dim") for each in entries]
     print_table(columns, rows, right=("seconds", "size"), below=BELOW, styles=styles)
     total = amount(sum(each.size for each in entries))
     seconds = duration(sum(each.seconds for each in entries))
     print_lines(f"{counted(len(entries), 'job')}, {total}, {seconds}")
-
-
-def _row(each: Entry, names: Mapping[Purpose, str]) -> tuple[str, ...]:
-    made = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.made)) if each.made else "?"
-    what = (each.job, each.stage, each.partition, ", ".join(_settings(each, names)))
-    return (*what, made, f"{each.seconds:.1f}", amount(each.size), each.state)
 
 
 def _settings(each: Entry, names: Mapping[Purpose, str]) -> list[str]:

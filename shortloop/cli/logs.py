@@ -35,7 +35,11 @@ def print_logs(job: str, partition: str | None, unit: str | None, follow: bool) 
         elif not _print_job(folder, unit):
             missing.append(folder.name)
     if missing and unit is not None and len(missing) == len(folders):
-        _refuse_unit(folders, unit)
+        files = [file for folder in folders for file in parts_of_output(folder)]
+        names = [*dict.fromkeys(one_line(each.unit) for file in files for each in printed_units(file))]
+        listed = short_list(names, NAMED) or "no --unit: no unit of the job printed anything"
+        hint = f"print everything with `shortloop logs {folders[0].name}`"
+        raise InputError("no output from this unit", found=unit, expected=listed, hint=hint)
     for name in missing if unit is None else ():
         print(f"{name} printed nothing", file=sys.stderr)
 
@@ -114,11 +118,3 @@ def _jobs(what: str, partition: str | None) -> list[Path]:
         expected = f"a job id, or {', '.join(sorted(stages - {''})) or 'a run'}"
         raise InputError("unknown stage", found=what, expected=expected)
     return [*found.values()]
-
-
-def _refuse_unit(folders: list[Path], unit: str) -> None:
-    files = [file for folder in folders for file in parts_of_output(folder)]
-    names = [*dict.fromkeys(one_line(each.unit) for file in files for each in printed_units(file))]
-    listed = short_list(names, NAMED) or "no --unit: no unit of the job printed anything"
-    hint = f"print everything with `shortloop logs {folders[0].name}`"
-    raise InputError("no output from this unit", found=unit, expected=listed, hint=hint)

@@ -38,7 +38,13 @@ def print_harmless(script: str, stage: str, why: str) -> None:
 
 def _print(plan: Planner, means: dict[str, float], every: bool) -> None:
     if every:
-        _print_jobs(plan.jobs)
+        heads = ["plan", "stage", "partition", "variant", "job", "reason"]
+        cells = [[getattr(job, name) or "" for name in heads] for job in plan.jobs]
+        if not any(job.variant for job in plan.jobs):
+            for row in (heads, *cells):
+                del row[VARIANT]
+        print_table(heads, cells, below=heads[VARIANT:-2], wrap="reason")
+        print_lines("")
     rows = []
     for stage, jobs in _of_stages(plan.jobs):
         number = Counter(job.plan for job in jobs)
@@ -53,16 +59,6 @@ def _print(plan: Planner, means: dict[str, float], every: bool) -> None:
         print_lines(plan.note)
     if plan.unread:
         print_lines(f"{plan.unread} new or changed files not read yet; a run reads them first")
-
-
-def _print_jobs(jobs: Sequence[Built]) -> None:
-    columns = ["plan", "stage", "partition", "variant", "job", "reason"]
-    rows = [[job.plan, job.stage, job.partition or "", job.variant, job.job, job.reason] for job in jobs]
-    if not any(job.variant for job in jobs):
-        for row in (columns, *rows):
-            del row[VARIANT]
-    print_table(columns, rows, below=columns[VARIANT:-2], wrap="reason")
-    print_lines("")
 
 
 def _reasons(jobs: Sequence[Built]) -> Iterator[str]:
@@ -116,15 +112,8 @@ def _fields(plan: Planner, means: dict[str, float]) -> dict[str, object]:
         **_counts(plan.jobs, means),
         "stages": [{"stage": stage, **_counts(jobs, means)} for stage, jobs in _of_stages(plan.jobs)],
         "jobs": [
-            {
-                "plan": job.plan,
-                "stage": job.stage,
-                "partition": job.partition,
-                "variant": job.variant or None,
-                "job": job.job or None,
-                "reason": job.reason,
-                "seconds": None if job.plan == REUSE else _seconds(job, means),
-            }
+            {name: getattr(job, name) or None for name in ("plan", "stage", "partition", "variant", "job")}
+            | {"reason": job.reason, "seconds": None if job.plan == REUSE else _seconds(job, means)}
             for job in plan.jobs
         ],
         "waits_for": plan.waits_for.name if plan.waits_for else None,

@@ -62,8 +62,12 @@ def show_job(job: str, as_json: bool = False) -> None:
         facts.append(("used by", ", ".join(sorted(users))))
     facts += [*_made_by(setup, manifest, folder), *_from(setup, result), *_how(setup, result)]
     print_facts(facts)
-    if result is not None:
-        _print_contents(result)
+    for kind, rows in _contents({} if result is None else result.record).items():
+        if rows:
+            print_lines("", kind, style="bold")
+            cells = [[*map(_cell, row.values())] for row in rows]
+            heads = [*rows[0]]
+            print_table(heads, cells, right=("rows",), wrap="columns" if kind == "tables" else heads[-1])
     listed = ", ".join(one_line(f"{name} ({amount(size)})") for name, size in _files(folder))
     print_lines(f"files: {listed}")
 
@@ -76,15 +80,6 @@ def _contents(record: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
         ]
         for kind, fields in CONTENTS.items()
     }
-
-
-def _print_contents(result: Result) -> None:
-    for kind, rows in _contents(result.record).items():
-        if rows:
-            print_lines("", kind, style="bold")
-            cells = [[*map(_cell, row.values())] for row in rows]
-            heads = [*rows[0]]
-            print_table(heads, cells, right=("rows",), wrap="columns" if kind == "tables" else heads[-1])
 
 
 def _cell(value: object) -> str:
@@ -210,14 +205,12 @@ def _how(setup: Setup, result: Result | None) -> Rows:
     for name, value in option_rows(setup["options"]):
         if name not in (EARLIER, RETRIED) and (name not in OF_EVERY_JOB or value):
             yield f"option {name}", str(value)
-    if result is not None:
-        yield "versions", ", ".join(f"{name} {v}" for name, v in result.record["versions"].items())
-        for pool in result.record["threads"]:
-            yield "threads", f"{pool['library']} {pool['version']}: {pool['threads_used']}"
-        yield from _engine(result.record.get("engine") or {})
-
-
-def _engine(engine: Mapping[str, Any]) -> Rows:
+    if result is None:
+        return
+    yield "versions", ", ".join(f"{name} {v}" for name, v in result.record["versions"].items())
+    for pool in result.record["threads"]:
+        yield "threads", f"{pool['library']} {pool['version']}: {pool['threads_used']}"
+    engine: Mapping[str, Any] = result.record.get("engine", {})
     if not engine:
         return
     words = [f"{engine['name']} {engine.get('version', '')}".strip()]

@@ -17,17 +17,13 @@ DESCRIPTION = "description, unit, default"
 def kind_of(options: Sequence[str], file: Path | None) -> SettingsKind:
     """Settings of the analysis that a flag names; else of that which knows most tables of the file."""
     kinds = {name: each.settings for name, each in find_analyses().items() if each.settings is not None}
-    if not options:
-        known = {name: len(_keys(file) & set(kind.fields().model_fields)) for name, kind in kinds.items()}
-        return kinds[max(known, key=lambda name: known[name])]
-    return selected(kinds, options)
-
-
-def _keys(file: Path | None) -> set[str]:
+    if options:
+        return selected(kinds, options)
+    tables: dict[str, object] = {}
     with suppress(OSError, ValueError):  # reported when the file is read
         if file is not None and file.is_file():  # reading a pipe might never end
-            return set(tomllib.loads(file.read_text(encoding="utf-8")))
-    return set()
+            tables = tomllib.loads(file.read_text(encoding="utf-8"))
+    return max(kinds.values(), key=lambda kind: len(tables.keys() & kind.fields().model_fields.keys()))
 
 
 def list_fields(kind: SettingsKind, as_json: bool = False) -> None:

@@ -7,8 +7,9 @@ import time
 from shortloop.base.errors import InputError
 from shortloop.base.text import counted, duration
 from shortloop.cli.output import Waiting, amount, print_document, print_lines, print_table
+from shortloop.store.inputs import changed_unseen
 from shortloop.store.store import Store
-from shortloop.upkeep.inventory import Problem, check_all, check_inputs, inventory, missing
+from shortloop.upkeep.inventory import Problem, check_all, inventory, missing
 
 RECORDED = ("current", "needed", "superseded")
 LEFT_OUT = "skipped: printed output (OUTPUT/), files whose names begin with a dot, jobs of build scripts"
@@ -24,7 +25,8 @@ def verify_jobs(set_aside: bool, as_json: bool = False) -> int:
                 hint="run the command as the project's owner, or omit --set-aside",
             )
         entries = inventory(store)
-        inputs = check_inputs()  # first, because jobs may keep their data in these files
+        # First, because jobs may keep their data in these files; the next run re-reads those that changed.
+        inputs = [Problem("", "input", "", f"{file} {said}") for file, said in changed_unseen()]
         total, done = sum(each.size for each in entries), 0
         problems = missing(store, entries)
         with Waiting("reading jobs,", amount) as waiting:

@@ -70,8 +70,11 @@ def open_engine(settings: EngineSettings, workers: int) -> Engine:
     name = settings.name
     if name in ENGINES:
         need(name, LIBRARIES[name])
-        if name == "ray" and settings.address is None:
-            close_off()
+        if name == "ray" and settings.address is None:  # it must not be imported yet
+            os.environ.pop("RAY_AUTH_TOKEN_PATH", None)
+            # It listens on 127.0.0.1 alone, not where other nodes could reach it, and asks for a token.
+            token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+            os.environ |= {**token, "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
         module, _, last = ENGINES[name].rpartition(".")
         kind: type[Engine] = getattr(importlib.import_module(module), last)
     elif (point := entry_point(ENGINE_GROUP, name)) is None:  # it was there when the run began
@@ -85,17 +88,6 @@ def open_engine(settings: EngineSettings, workers: int) -> Engine:
 
 def _is_engine(found: object) -> bool:
     return isinstance(found, type) and issubclass(found, Engine) and not found.__abstractmethods__
-
-
-def close_off() -> None:
-    """Let Ray, which must not be imported yet, listen on 127.0.0.1 alone and ask for a token."""
-    os.environ.pop("RAY_AUTH_TOKEN_PATH", None)
-    os.environ |= {
-        "RAY_AUTH_MODE": "token",
-        "RAY_AUTH_TOKEN": secrets.token_hex(32),
-        # Unless it is off, Ray listens where other nodes could reach it.
-        "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
-    }
 
 
 def connected(what: str, address: str, hint: str, connect: Callable[[], T]) -> T:

@@ -17,7 +17,7 @@ import traceback
 from concurrent.futures import Future
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, Listener
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from shortloop.base.errors import InputError
 from shortloop.engines.engine import Engine, open_engine
@@ -57,8 +57,7 @@ class _Host:
 
         def needs() -> Needs:
             _say(job, needs=True)
-            found: Needs = pickle.loads(job.recv_bytes())
-            return found
+            return cast("Needs", pickle.loads(job.recv_bytes()))
 
         supplies = Supplies(work, self._sent, needs, self._tell)
         with (

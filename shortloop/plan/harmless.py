@@ -11,7 +11,6 @@ from shortloop.exax.listener import slices_now
 from shortloop.plan.dry_run import dry_run
 from shortloop.plan.explain.reasons import Difference, differences, reason_to_build
 from shortloop.plan.pipeline import REUSE, Built
-from shortloop.plan.planner import Planner
 from shortloop.plan.request import Request
 from shortloop.store.manifest import Harmless, StoredJob
 from shortloop.store.store import Store, declare
@@ -34,7 +33,12 @@ def declare_harmless(script: str, stage: str, why: str) -> Declared:
             "a declaration needs a reason", found=repr(why), hint="add a few words after the stage"
         )
     with only_run("declaring a change harmless", wait=False):
-        asked = _of_stage(stage, dry_run(script, reads=True).plans)
+        plans = dry_run(script, reads=True).plans
+        every = [each for plan in plans for each in zip(plan.jobs, plan.requests, strict=True)]
+        asked = [each for each in every if each[0].stage == stage]
+        if not asked:
+            stages = dict.fromkeys(job.stage for job, _ in every)
+            raise InputError("the pipeline has no such stage", found=stage, expected=", ".join(stages))
         with Store(slices_now) as store:
             if not store.index.kept:
                 raise InputError(
@@ -42,15 +46,6 @@ def declare_harmless(script: str, stage: str, why: str) -> Declared:
                     hint="run the command as the project's owner",
                 )
             return _declare(store, stage, asked, " ".join(why.split()))
-
-
-def _of_stage(stage: str, plans: Sequence[Planner]) -> list[tuple[Built, Request]]:
-    every = [each for plan in plans for each in zip(plan.jobs, plan.requests, strict=True)]
-    found = [each for each in every if each[0].stage == stage]
-    if not found:
-        stages = dict.fromkeys(job.stage for job, _ in every)
-        raise InputError("the pipeline has no such stage", found=stage, expected=", ".join(stages))
-    return found
 
 
 def _declare(store: Store, stage: str, asked: Sequence[tuple[Built, Request]], why: str) -> Declared:

@@ -103,19 +103,19 @@ class Lookup:
         before = self.before(wanted)
         perhaps = reason_to_wait(parts, before, wanted.sources) or self._may_be_there(wanted, parts)
         folder = None if before is None else self.store.folder(before.job)
-        like = None if before is None or folder is None else StoredJob.from_manifest(folder, before)
-        return Built(
+        planned = Built(
             "",
             wanted.stage,
             wanted.partition,
-            seconds=0.0 if like is None else like.seconds,
-            has_tables=like is not None and like.has_tables,
-            modules=() if like is None else like.modules,
             plan=PERHAPS if perhaps else BUILD,
             reason=perhaps or self.reason(wanted, parts),
             variant=wanted.variant,
             files=wanted.names,
         )
+        if before is None or folder is None:
+            return planned
+        like = StoredJob.from_manifest(folder, before)
+        return replace(planned, seconds=like.seconds, has_tables=like.has_tables, modules=like.modules)
 
     def _may_be_there(self, wanted: Request, parts: Parts) -> str:
         """Say what decides if a job exists that has no place here: of old settings, or another pipeline."""

@@ -114,7 +114,10 @@ def request(pipeline: str, stage: str, partition: str | None, call: Call, seen: 
     passed = _options(stage, signature, given)
     options = passed.keyed
     importing = () if signature.stage is None else signature.stage.modules(options)
-    imported = tuple(dict.fromkeys([*call.modules, *importing, *_for_results(jobs)]))
+    made = _single(jobs)  # reading their tables and objects needs modules that no import names
+    tables = libraries_of_tables() if any(each.has_tables for each in made) else []
+    objects = sorted({name for each in made for name in each.modules})
+    imported = tuple(dict.fromkeys([*call.modules, *importing, *tables, *objects]))
     siblings = [_inside(options, name) for name in signature.siblings]
     sibling = canonical(siblings) if siblings else ""
     place = Place(pipeline, stage, partition, sibling)
@@ -223,13 +226,6 @@ def _ids(made: Jobs) -> dict[str, JobIds]:
         return made.id if isinstance(made, BuiltDataset) else made.job
 
     return {name: [*map(id_of, of)] if isinstance(of, Sequence) else id_of(of) for name, of in made.items()}
-
-
-def _for_results(jobs: Jobs) -> list[str]:
-    """Modules that reading tables and objects of the inputs needs, which no import names."""
-    made = _single(jobs)
-    tables = libraries_of_tables() if any(each.has_tables for each in made) else []
-    return [*tables, *sorted({name for each in made for name in each.modules})]
 
 
 def _single(jobs: Jobs) -> list[Built]:

@@ -38,7 +38,7 @@ from shortloop.settings.engine import EngineSettings
 from shortloop.stages.inputs import File
 from shortloop.stages.needs import Needs
 from shortloop.stages.records import EARLIER, RECORD, RETRIED
-from shortloop.store.inputs import keep_hashes, note_locations, register
+from shortloop.store.inputs import content_of, keep_hashes, note_locations
 from shortloop.store.integrity import NOTES
 from shortloop.store.manifest import StoredJob
 from shortloop.store.store import Store, withdraw
@@ -128,7 +128,8 @@ class Executor(Run, AbstractContextManager["Executor"]):
             self._progress.reading(*how_far)
             self.scheduler.start_ready()
 
-        found = register(paths, tell, self._turn.released, self._schedule.files_read)
+        found = content_of(paths, tell, self._turn.released, self._schedule.files_read)
+        note_locations(zip(found, paths, strict=True))
         self._seen = {}
         self._files |= dict(zip(found, paths, strict=True))
         return named_files(found, paths)
@@ -248,7 +249,7 @@ class Executor(Run, AbstractContextManager["Executor"]):
             return
         if job.needs.has_units:
             self._engine.announce(wanted.caption, wanted.call.joblib, lambda: self._seconds_here(wanted))
-        elif any(self._machine.needs(each.stage).has_units for each in self.scheduler.left):
+        elif any(self._machine.needs(each.stage).has_units for each in self.scheduler.left()):
             self._engine.start()  # which takes seconds, while jobs without units are computed
 
     def _end_jobs(self) -> None:
@@ -345,7 +346,7 @@ def _go_on(run: Executor, error: BaseException) -> None:
         if isinstance(problem, InputError) and str(problem) != str(error):
             print(f"{one_line(job.wanted.caption)}: {problem}", file=sys.stderr, flush=True)
     names = [job.wanted.caption for job in scheduler.failures()]
-    left = [each.caption for each in scheduler.left]
+    left = [each.caption for each in scheduler.left()]
     if len(names) > 1:
         print(f"{len(names)} jobs failed: {short_list(names, LISTED)}", flush=True)
     if left:

@@ -163,10 +163,8 @@ class Machine:
         used = [*map(self._busy, running)]
         busy, processes = sum(each[0] for each in used), sum(each[1] for each in used)
         limit = OVERLAP * (self.cores if self._is_here else self.cores + self._workers)
-        return busy + needs.declared.cores <= self.cores and processes + self._width(needs) <= limit
-
-    def _width(self, needs: JobNeeds) -> int:
-        return self._workers if needs.has_units else needs.declared.cores
+        width = self._workers if needs.has_units else needs.declared.cores
+        return busy + needs.declared.cores <= self.cores and processes + width <= limit
 
     def _busy(self, job: Job) -> tuple[int, int]:
         """Cores that a job keeps busy now, and processes that it has or may soon have."""
@@ -174,7 +172,7 @@ class Machine:
             return job.needs.declared.cores, job.needs.declared.cores
         said = None if job.folder is None else progress_of(job.folder)
         if said is None:  # it opens its stage, or is about to end
-            return 1, self._width(job.needs)
+            return 1, self._workers
         if self._engine == SLICES:
             return max(said.busy, 1), max(min(said.left, self._workers), 1)
         at_work = min(said.left, self._workers)
@@ -197,6 +195,7 @@ class Scheduler:
     ) -> None:
         self._make, self._find, self._begins, self._end_jobs = make, find, begins, end_jobs
         self._turn, self._machine, self._schedule, self._exax = turn, machine, schedule, exax
+        self.left = schedule.left
         self._first: int | None = None  # number reserved for the first job of the plan
         self.jobs: dict[tuple[Place, str], Job] = {}  # started ones, by places and keys
         self._running: list[Job] = []
@@ -249,16 +248,12 @@ class Scheduler:
 
     def expects(self, stage: str) -> bool:
         """True if a planned job of a stage has not started, and an idle core can prepare for it."""
-        return len(self._running) < self._machine.cores and any(each.stage == stage for each in self.left)
+        return len(self._running) < self._machine.cores and any(each.stage == stage for each in self.left())
 
     def failures(self) -> list[Job]:
         """Jobs that failed, or rejected their input."""
         done = (each for each in self.jobs.values() if each.is_done)
         return [each for each in done if each.error is not None or (each.built and each.built.rejected)]
-
-    @property
-    def left(self) -> list[Request]:
-        return self._schedule.left()
 
     def _wait_for_room(self, needs: JobNeeds) -> None:
         """Wait until a job can start that needs more than a core."""

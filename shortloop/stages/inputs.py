@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from shortloop.base.errors import InputError
 
@@ -42,7 +42,7 @@ class File:
     @property
     def option(self) -> str:
         """Text for options and keys; empty if nobody has read the file."""
-        name = _QUOTED.sub(_quote, self.name)
+        name = _QUOTED.sub(lambda found: quote(found[0], errors="surrogateescape"), self.name)
         return f"{self.content} {name}" if self.content and name else self.content
 
     @classmethod
@@ -65,10 +65,6 @@ class File:
 def unquoted(name: str) -> str:
     """Decode the name of a file that `File.option` holds."""
     return unquote(name, errors="surrogateescape")
-
-
-def _quote(found: re.Match[str]) -> str:
-    return "".join(f"%{byte:02X}" for byte in found[0].encode(errors="surrogateescape"))
 
 
 def renamed(text: str, now: Mapping[str, str]) -> str:

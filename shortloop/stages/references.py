@@ -41,7 +41,7 @@ class References:
 
     def __init__(self, files: Iterable[File] = (), described: Callable[[], str] = str) -> None:
         self.files = list(files)
-        self._described = described  # says all that the job is made from: no unit depends on more
+        self._described = functools.cache(described)  # all that the job is made from: no unit depends on more
         self.changed: list[str] = []  # state of the process that opening the stage has changed
         self.in_keys: set[Path] = set()  # files whose content is in the keys that were made last
         self.opened: set[Path] = set()  # files that the last unit has opened
@@ -52,10 +52,6 @@ class References:
     def all_inputs(self) -> bytes:
         """A hash of all that the job is made from."""
         self.in_keys.update(each.path for each in self.files)
-        return self._hash_of_all
-
-    @functools.cached_property
-    def _hash_of_all(self) -> bytes:
         return hashlib.blake2b(self._described().encode(), digest_size=SIZE).digest()
 
     def named_by(self, text: str, is_word: bool) -> list[File] | None:

@@ -141,8 +141,7 @@ def to_bytes(table: Table, what: str) -> bytes:
 def from_bytes(data: bytes, library: str) -> Table:
     """Read a table of `to_bytes`."""
     if library == POLARS:
-        table: Table = load(POLARS).read_ipc(io.BytesIO(data))
-        return table
+        return cast("Table", load(POLARS).read_ipc(io.BytesIO(data)))
     with load("pyarrow").ipc.open_stream(data) as reader:
         arrow = reader.read_all()
     frame: Any = arrow.to_pandas()

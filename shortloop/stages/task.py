@@ -13,7 +13,7 @@ import operator
 import re
 import sys
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import chdir, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -241,8 +241,7 @@ class Task:
 def kind_of(task: Task) -> type[Stage]:
     """The class of a job's stage; of a function, the one made of it."""
     found = getattr(importlib.import_module(task.module), task.kind)
-    kind: type[Stage] = getattr(found, STAGE_OF, found)
-    return kind
+    return cast("type[Stage]", getattr(found, STAGE_OF, found))
 
 
 def folders_of(task: Task) -> list[str]:
@@ -257,12 +256,11 @@ def open_stage(task: Task, prepare: Callable[[Stage], object] = lambda stage: No
     stage.partition = task.partition
     fields = fields_of(kind)
     values = typed_options(kind, task.options, task.where.files)
-    for name, number in fields.jobs.items():
+    for name, number in (fields.jobs | fields.datasets).items():
         jobs = [open_result(each, task.where) for each in _single(task.jobs.get(name))]
-        values[name] = _as_field(number, jobs)
-    for name, number in fields.datasets.items():
         datasets = [cast("Any", task.open_dataset)(each) for each in _single(task.datasets.get(name))]
-        values[name] = _as_field(number, datasets)
+        found = [*jobs, *datasets]  # a field is of the one or of the other
+        values[name] = found if number == MANY else found[0] if found or number == ONE else None
     for name, value in values.items():
         setattr(stage, name, value)
     if task.before is not None and stage.grows:
@@ -301,8 +299,3 @@ def costs_of(stage: Stage) -> list[float]:
     if not all(0 <= cost < math.inf for cost in (costs if is_list else [units])):
         raise ValueError(f"{type(stage).__name__} says of its units: {units}")
     return costs
-
-
-def _as_field(number: str, values: Sequence[object]) -> object:
-    """The value of a field that takes one, many or optionally one."""
-    return values if number == MANY else values[0] if values or number == ONE else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Iterable
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 
 VARIABLES = (
     "OMP_NUM_THREADS",
@@ -74,8 +74,7 @@ def found_pools() -> list[dict[str, Any]]:
     loaded = _libraries_loaded()
     if _found is None or _found[0] != loaded:
         _found = loaded, threadpoolctl.ThreadpoolController()
-    pools: list[dict[str, Any]] = _found[1].info()
-    return pools
+    return cast("list[dict[str, Any]]", _found[1].info())
 
 
 def _libraries_loaded() -> list[int]:

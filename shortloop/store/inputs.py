@@ -182,14 +182,9 @@ def last_place(content: str) -> Path | None:
         return None
 
 
-def register(
-    files: Sequence[Path],
-    tell: Tell | None = None,
-    waiting: Waiting = nullcontext,
-    came: Callable[[], None] = lambda: None,
-) -> list[str]:
+def register(files: Sequence[Path]) -> list[str]:
     """Hash files like `content_of`, and record the location of each content for `locate`."""
-    hashes = content_of(files, tell, waiting, came)
+    hashes = content_of(files)
     note_locations(zip(hashes, files, strict=True))
     return hashes
 

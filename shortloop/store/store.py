@@ -36,6 +36,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
@@ -70,7 +71,7 @@ SETUP = "setup.json"
 WRITERS = 4  # jobs that are put on disk at a time: the system writes together what waits at the same time
 
 
-class Store:
+class Store(AbstractContextManager["Store"]):
     """Finished jobs of the project's workdirs; a context manager: manifests are written behind."""
 
     def __init__(self, slices: Callable[[], int] = slices_configured) -> None:
@@ -84,9 +85,6 @@ class Store:
         self._added: list[tuple[str, StoredJob]] = []  # bases and jobs that the index does not know yet
         self._failed: list[Exception] = []
         self._disk, self._in_order = ThreadPoolExecutor(WRITERS), ThreadPoolExecutor(1)
-
-    def __enter__(self) -> Store:
-        return self
 
     def __exit__(self, *error: object) -> None:
         self.close()

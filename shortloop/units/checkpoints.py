@@ -60,7 +60,7 @@ class Checkpoint:
         if units is None:
             self._done[:] = bytes(len(self._done))
         self._done[:] = self._done[:].replace(FAILED, b"\0")
-        self._units: Units | None = None  # when handing out has begun
+        self._units: Units  # when handing out has begun
 
     def create_array(self, name: str, shape: tuple[int, ...], dtype: DTypeLike) -> np.memmap:
         """An array of the job with values of units that are done; none is if its shape or type changed."""
@@ -118,7 +118,6 @@ class Checkpoint:
 
     def batches(self) -> Iterator[list[int]]:
         """Hand out the units that are left, several at a time; see `Units.batches`."""
-        assert self._units is not None, "start() comes first"
         for batch in self._units.batches():
             yield batch
             for unit in batch:
@@ -131,7 +130,6 @@ class Checkpoint:
 
     def mark(self, unit: int, failed: bool = False) -> None:
         """Count a unit as done that was computed elsewhere, and whose values are kept."""
-        assert self._units is not None, "start() comes first"
         self._done[unit] = FAILED[0] if failed else 1
         self._units.finished(unit)
 

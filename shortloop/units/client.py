@@ -85,7 +85,13 @@ class Computing:
                             raise self._differs(unit, "reads something else")
                         del self._left[unit]
                         yield unit, given
-                self._raise_failure(done)
+                if (failure := done.get("failure")) is None:
+                    continue
+                failed, text = failure["unit"], failure["traceback"]
+                if failed is not None and not text:
+                    raise self._differs(failed, "is not there")
+                name = "to open the stage" if failed is None else self._unit_name(failed)
+                raise RuntimeError(f"{name} ({self._what}) failed in a worker:\n{text}")
 
     def lost(self, unit: bytes, found: str) -> TransientError:
         return job_lost(self._what, found, self._unit_name(unit))
@@ -148,14 +154,6 @@ class Computing:
         self._cpu_seconds += done.get("cpu_seconds", 0.0)
         if printed := done.get("printed"):
             self._keep_printed(printed)
-
-    def _raise_failure(self, done: UnitsDone) -> None:
-        if (failure := done.get("failure")) is not None:
-            unit = failure["unit"]
-            if unit is not None and not failure["traceback"]:
-                raise self._differs(unit, "is not there")
-            name = "to open the stage" if unit is None else self._unit_name(unit)
-            raise RuntimeError(f"{name} ({self._what}) failed in a worker:\n{failure['traceback']}")
 
     def _differs(self, unit: bytes, how: str) -> TransientError:
         """The error for a unit that differs in a worker."""

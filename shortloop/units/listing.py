@@ -120,11 +120,16 @@ class _Needs:
             names = {job, *(manifest.rests_on if manifest is not None else ())}
             jobs |= {self._folder_of(each) for each in names}
         for folder in jobs:
-            self._add_job(folder)
+            manifest = read_manifest(folder)
+            files = hash_outputs(folder, output_files(folder)) if manifest is None else manifest.files
+            self._whole.add(self.place_of_folder(folder))
+            self._add_files(folder, {name: each for name, (_, each) in files.items() if name != CODE_COPY})
+            for _, content in data_outside(folder):
+                self.add_input(content)
         for each in upstream(*(bare_result(folder, self._where) for folder in jobs)):
             if each.path not in jobs:
-                files = [each.path / name for name in (SETUP, RECORD)]
-                self._add_files(each.path, {file.name: hash_file(file) for file in files if file.is_file()})
+                records = [each.path / name for name in (SETUP, RECORD)]
+                self._add_files(each.path, {file.name: hash_file(file) for file in records if file.is_file()})
 
     def add_input(self, option: str) -> None:
         content = option.partition(" ")[0]
@@ -161,14 +166,6 @@ class _Needs:
     def _folder_of(self, job: str) -> Path:
         workdir = job.rpartition("-")[0]
         return self._where.workdirs.get(workdir, Path(workdir)) / job
-
-    def _add_job(self, folder: Path) -> None:
-        manifest = read_manifest(folder)
-        files = hash_outputs(folder, output_files(folder)) if manifest is None else manifest.files
-        self._whole.add(self.place_of_folder(folder))
-        self._add_files(folder, {name: content for name, (_, content) in files.items() if name != CODE_COPY})
-        for _, content in data_outside(folder):
-            self.add_input(content)
 
     def _add_files(self, folder: Path, contents: Mapping[str, str]) -> None:
         place = self.place_of_folder(folder)

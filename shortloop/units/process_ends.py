@@ -59,7 +59,7 @@ def forks_end_with_this() -> None:
     os.register_at_fork(before=note_parent, after_in_child=lambda: follow(parent[0]))
 
 
-def forked(work: Callable[[], None], quiet: tuple[type[Exception], ...] = ()) -> int:
+def forked(work: Callable[[], None], quiet: tuple[type[BaseException], ...] = ()) -> int:
     """Fork a process that does some work and ends: with status 1 after an error, printed unless `quiet`."""
     process = os.fork()
     if process:

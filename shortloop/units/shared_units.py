@@ -34,7 +34,7 @@ from shortloop.stages.stage import Stage
 from shortloop.stages.task import Task, folders_of, kind_of, open_stage
 from shortloop.units.messages import JobWork
 from shortloop.units.node_cache import folder_of_node
-from shortloop.units.process_ends import ends_with_this
+from shortloop.units.process_ends import ends_with_this, forked
 from shortloop.units.sandbox import check_refused
 
 WORTH = 32_000_000  # bytes of data of all units from which on a file is worth it
@@ -145,14 +145,13 @@ def _sweep(folder: Path) -> None:
 def _in_fork(work: Callable[[], bool]) -> bool:
     """True if a fork succeeds, which frees all memory that it took."""
     follow = ends_with_this()
-    process = os.fork()
-    if not process:
-        status = 1
-        try:
-            follow()
-            status = 0 if work() else 1
-        finally:  # an error is raised again where the stage is opened as always
-            os._exit(status)
+
+    def run() -> None:
+        follow()
+        if not work():
+            raise SystemExit
+
+    process = forked(run, (BaseException,))  # an error is raised again where the stage is opened as always
     return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0
 
 

@@ -88,13 +88,17 @@ def flush_output() -> None:
 def keep_printed(
     stage: Stage, numbers: Mapping[bytes, int], printed: Iterable[tuple[bytes | None, str]]
 ) -> None:
-    """Keep the output of another process: of units, and beside them."""
+    """Keep the output of another process: of units, and beside them; no warning that the job has shown."""
     file, found = os.path.abspath(f"{FOLDER}/0"), []
+
+    def shown(warned: re.Match[str]) -> str:
+        return warned[2] if is_first_warning(warned[1], os.path.dirname(file)) else ""
+
     with open(_opened(file), "wb") as stream:
         place = stream.seek(0, os.SEEK_END)
         for unit, text in printed:
             begin = place
-            place += stream.write(_without_known_warnings(text).encode("utf-8", "replace"))
+            place += stream.write(WARNED.sub(shown, text).encode("utf-8", "replace"))
             if unit is not None and unit in numbers and place > begin:
                 found.append((numbers[unit], begin, place))
     _add_to_index(file, stage, found)
@@ -120,13 +124,3 @@ def _add_to_index(file: str, stage: Stage, found: Iterable[tuple[int, int, int]]
     text = "".join(f"{json.dumps(each)}\n" for each in named)
     with open(f"{file}{ENDING}", "a", encoding="utf-8") as stream:
         stream.write(text)
-
-
-def _without_known_warnings(text: str) -> str:
-    """Remove warnings that the job has shown already, as another process gave the same."""
-    folder = os.path.abspath(FOLDER)
-
-    def shown(match: re.Match[str]) -> str:
-        return match[2] if is_first_warning(match[1], folder) else ""
-
-    return WARNED.sub(shown, text)

@@ -13,7 +13,7 @@ from shortloop.project.project import DELETED, FINISHED, SET_ASIDE, configuratio
 from shortloop.stages.results import sources_of
 from shortloop.store.crash_repair import BROKEN
 from shortloop.store.index import Place, Purpose
-from shortloop.store.inputs import changed_unseen, locate
+from shortloop.store.inputs import locate
 from shortloop.store.integrity import added_files, damage, data_outside
 from shortloop.store.manifest import (
     MANIFEST,
@@ -156,11 +156,6 @@ class Problem:
 
 def check_all(entries: Iterable[Entry]) -> list[Problem]:
     return [*filter(None, map(_check, entries))]
-
-
-def check_inputs() -> list[Problem]:
-    """Read all known input files again; the next run re-reads those that changed."""
-    return [Problem("", "input", "", f"{file} {said}") for file, said in changed_unseen()]
 
 
 def missing(store: Store, entries: Sequence[Entry]) -> list[Problem]:

@@ -43,7 +43,15 @@ def join(parts: Sequence[Part], *, participant: str, phase: str, classes: Sequen
     labels = np.concatenate([part.labels for part in parts]).astype(np.int64)
     missing = [name for index, name in enumerate(classes) if not (labels == index).any()]
     if missing:
-        raise _without_trials(parts, missing, phase, classes)
+        expected = f"trials of {', '.join(classes)}"
+        seen = sum((Counter(part.seen) for part in parts), Counter[str]())
+        raise all_left_out([part.account for part in parts], missing, phase, expected) or InputError(
+            f"the {phase} phase has no trials of {', '.join(missing)}",
+            field="input.events",
+            found=", ".join(f"{count} × {name}" for name, count in seen.most_common(20)) or "no events",
+            expected=expected,
+            hint="name the events of each class under [input.events] in the study file",
+        )
     shared = [key for key in first.info if all(key in part.info for part in parts)]
     info = {key: np.concatenate([part.info[key] for part in parts]) for key in shared}
     info["file"] = np.repeat(np.arange(len(parts)), [len(part.labels) for part in parts])
@@ -59,21 +67,6 @@ def join(parts: Sequence[Part], *, participant: str, phase: str, classes: Sequen
         trial_info=info,
         accounts=tuple({"file": part.file.name, **part.account} for part in parts if part.account),
         positions=mean_positions([part.positions for part in parts]),
-    )
-
-
-def _without_trials(
-    parts: Sequence[Part], missing: Sequence[str], phase: str, classes: Sequence[str]
-) -> InputError:
-    """Explain whether classes have no events, or all their trials were left out, and why."""
-    expected = f"trials of {', '.join(classes)}"
-    seen = sum((Counter(part.seen) for part in parts), Counter[str]())
-    return all_left_out([part.account for part in parts], missing, phase, expected) or InputError(
-        f"the {phase} phase has no trials of {', '.join(missing)}",
-        field="input.events",
-        found=", ".join(f"{count} × {name}" for name, count in seen.most_common(20)) or "no events",
-        expected=expected,
-        hint="name the events of each class under [input.events] in the study file",
     )
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from logging.handlers import BufferingHandler
 from pathlib import Path
 from typing import Any, Literal
 
@@ -177,20 +179,16 @@ def _text(row: Any) -> str:
 @contextmanager
 def _strict() -> Iterator[None]:
     """Refuse damage, which pyxdf only logs."""
-    said: list[str] = []
-
-    class Keep(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            said.append(record.getMessage())
-
-    logger, handler = logging.getLogger("pyxdf.pyxdf"), Keep(logging.ERROR)
+    logger, handler = logging.getLogger("pyxdf.pyxdf"), BufferingHandler(sys.maxsize)
+    handler.setLevel(logging.ERROR)
     logger.addHandler(handler)
     try:
         yield
     finally:
         logger.removeHandler(handler)
-    if said:
-        raise InputError("the file is damaged", found=said[0][:200], hint="copy it again")
+    if handler.buffer:
+        found = handler.buffer[0].getMessage()[:200]
+        raise InputError("the file is damaged", found=found, hint="copy it again")
 
 
 def _breaks(stamps: Any, name: str) -> Any:

@@ -61,20 +61,13 @@ class Explained:
 def explain(store: Store, job: str, against: str = "", deep: int = DEEPEST) -> Explained:
     """Compare a job with an older one, and jobs above it that came out different, so many levels deep."""
     manifest = store.manifest_of(job)
-    folder = store.folder(job)
-    if manifest is None and folder is not None and is_outdated(folder):
-        raise InputError(
-            "the job is in the format of another version of Shortloop",
-            found=job,
-            hint="run again: the job is rebuilt when needed",
-        )
     if manifest is None:
-        raise InputError(
-            "no record of how the job was made",
-            found=job,
-            expected="the id of a finished job of a pipeline",
-            hint="`shortloop jobs` lists them",
-        )
+        problem, hint = "no record of how the job was made", "`shortloop jobs` lists them"
+        expected: str | None = "the id of a finished job of a pipeline"
+        if (folder := store.folder(job)) is not None and is_outdated(folder):
+            problem, expected = "the job is in the format of another version of Shortloop", None
+            hint = "run again: the job is rebuilt when needed"
+        raise InputError(problem, found=job, expected=expected, hint=hint)
     before = store.manifest_of(against or manifest.previous)
     if before is None:
         before = _most_similar(store, manifest)
@@ -117,8 +110,11 @@ def _code_cause(store: Store, manifest: Manifest, before: Manifest, each: Differ
 
 
 def _input_cause(store: Store, manifest: Manifest, before: Manifest, each: Difference, deep: int) -> Cause:
-    old, new = _sources(store, before, each.name), _sources(store, manifest, each.name)
-    contents_old, contents_new = _listed(each.old), _listed(each.new)
+    old, new = (
+        [job for of, job in sources_of(setup_of(_folder(store, made))) if of == each.name]
+        for made in (before, manifest)
+    )
+    contents_old, contents_new = (of if isinstance(of, list) else [of] for of in (each.old, each.new))
     if not len(old) == len(new) == len(contents_old) == len(contents_new):
         return Cause(each, f"{each.name}: {len(old)} → {len(new)} jobs")
     lost, different = unmatched(contents_old, contents_new)
@@ -157,16 +153,8 @@ def _kin(store: Store, manifest: Manifest) -> list[str]:
     return sorted({str(setup_of(folder).get("method")) for job in sources if (folder := store.folder(job))})
 
 
-def _sources(store: Store, manifest: Manifest, name: str) -> list[str]:
-    return [job for of, job in sources_of(setup_of(_folder(store, manifest))) if of == name]
-
-
 def _folder(store: Store, manifest: Manifest) -> Path:
     return store.folder(manifest.job) or Path()
-
-
-def _listed(contents: object) -> list[str]:
-    return [str(each) for each in contents] if isinstance(contents, list) else [str(contents)]
 
 
 def _number(job: str) -> int:

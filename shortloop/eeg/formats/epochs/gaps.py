@@ -6,6 +6,7 @@ MNE takes records of EDF+ and BDF+ to follow each other, whatever their times ar
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -94,11 +95,8 @@ def _annotations(file: Path, header: EdfHeader) -> Iterator[list[bytes]]:
     size = header.width * sum(header.samples)
     with file.open("rb", buffering=0) as stream:
         for record in range((file.stat().st_size - header.start) // size if named else 0):
-            found = []
-            for before, length in places:
-                stream.seek(header.start + record * size + before)
-                found.append(stream.read(length))
-            yield found
+            start = header.start + record * size
+            yield [os.pread(stream.fileno(), length, start + before) for before, length in places]
 
 
 def _events(record: list[bytes]) -> Iterator[tuple[float, float, str]]:

@@ -154,8 +154,7 @@ def _add_up(x, labels, folds, offset, sums, squares):  # type: ignore[no-untyped
     for i in range(n):
         for j in range(m):
             offset[j] += x[i, j]
-    for j in range(m):
-        offset[j] /= n
+    offset /= n
     for i in range(n):
         total, square = sums[labels[i], folds[i]], squares[folds[i]]
         for j in range(m):

@@ -36,9 +36,9 @@ class Section(Generic[T]):
     parts: Callable[[T], list[tuple[str, str, T]]] = lambda result: [("", "", result)]
 
     def drawing(self, name: str, title: str, result: T) -> Drawing[T]:
-        caption = alt = ""  # which are only for the page
         reads, cost = tuple(self.reads.split()), self.cost(result)
-        return Drawing(name, result, self.draw, title, caption, alt, self.numbers, reads, cost)
+        # Caption and alternative text are only for the page.
+        return Drawing(name, result, self.draw, title, "", "", self.numbers, reads, cost)
 
 
 def fields_of(names: str, fields: str) -> str:

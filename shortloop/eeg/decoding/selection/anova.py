@@ -152,8 +152,7 @@ def _add_up(x, labels, folds, offset, sums, squares):  # type: ignore[no-untyped
     sums[:] = 0.0
     squares[:] = 0.0
     for i in range(n):
-        for j in range(m):
-            offset[j] += x[i, j]
+        offset += x[i]
     offset /= n
     for i in range(n):
         total, square = sums[labels[i], folds[i]], squares[folds[i]]

@@ -57,19 +57,16 @@ def _solve(x, products, sign, C, gap, weights):
     shape = (n, LANES)
     a = np.full(shape, 0.5 * C)
     side = 0.5 * C * sign
-    s, t, by_a, by_rest = np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape)
-    inverse, weighted, slope, move = np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape)
-    to_s, to_t, margin = np.empty(shape), np.empty(shape), np.empty(shape)
+    by_a, by_rest, inverse, weighted = np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape)
+    slope, move, to_s, to_t = np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape)
+    margin = np.empty(shape)
     system, change = np.empty((len(products), LANES)), np.empty((r, LANES))
     mean, target, step = np.empty(LANES), np.empty(LANES), np.empty(LANES)
     live = np.ones(LANES)
     np.dot(across, side, weights)
     np.dot(x, weights, margin)
-    for i in range(n):
-        for lane in range(LANES):
-            gradient = sign[i, lane] * margin[i, lane] - 1.0
-            s[i, lane] = max(gradient, 0.0) + 1.0
-            t[i, lane] = max(-gradient, 0.0) + 1.0
+    gradient = sign * margin - 1.0
+    s, t = np.maximum(gradient, 0.0) + 1.0, np.maximum(-gradient, 0.0) + 1.0
     for _ in range(MAX_STEPS):
         _linearize(sign, C, a, s, t, margin, by_a, by_rest, inverse, weighted, slope, side, mean)
         live[:] = np.where(mean > gap * C, live, 0.0)
@@ -88,9 +85,7 @@ def _solve(x, products, sign, C, gap, weights):
         live[:] = np.where(np.abs(change.sum(axis=0)) < np.inf, live, 0.0)
         np.dot(x, change, side)
         _move(sign, a, s, t, by_a, by_rest, inverse, slope, to_s, to_t, side, live, step)
-        for j in range(r):
-            for lane in range(LANES):
-                weights[j, lane] += step[lane] * change[j, lane] if step[lane] > 0.0 else 0.0
+        weights += np.where(step > 0.0, step * change, 0.0)
         np.dot(x, weights, margin)
 
 
@@ -203,12 +198,10 @@ def _substitute(system, v):
         for k in range(i):
             for lane in range(LANES):
                 v[i, lane] -= system[own + k, lane] * v[k, lane]
-        for lane in range(LANES):
-            v[i, lane] *= system[own + i, lane]
+        v[i] *= system[own + i]
     for i in range(len(v) - 1, -1, -1):
         own = i * (i + 1) // 2
-        for lane in range(LANES):
-            v[i, lane] *= system[own + i, lane]
+        v[i] *= system[own + i]
         for k in range(i):
             for lane in range(LANES):
                 v[k, lane] -= system[own + k, lane] * v[i, lane]

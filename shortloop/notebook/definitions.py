@@ -36,13 +36,9 @@ class Definition(NamedTuple):
     lines: list[str]  # of the cell
     node: Defined
 
-    @property
-    def first(self) -> int:
-        """Its first line, from 1, including decorators."""
-        return _line_of(self.node)
 
-
-def _line_of(node: ast.stmt | ast.expr) -> int:
+def line_of(node: ast.stmt | ast.expr) -> int:
+    """First line, from 1, including decorators."""
     first: int = min(each.lineno for each in (node, *getattr(node, "decorator_list", [])))
     return first
 
@@ -70,7 +66,7 @@ def function_definition(function: types.FunctionType) -> Definition | None:
         for node in (ast.walk(tree) if tree else ())
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
         and getattr(node, "name", "<lambda>") == code.co_name
-        and _line_of(node) == code.co_firstlineno
+        and line_of(node) == code.co_firstlineno
     ]
     return Definition(code.co_filename, _lines(text), found[0]) if len(found) == 1 else None
 
@@ -192,7 +188,7 @@ def first_line(found: Definition) -> int | None:
     assert isinstance(body, list)
     is_text = isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
     first = body[1] if is_text and len(body) > 1 else body[0]
-    line = _line_of(first)
+    line = line_of(first)
     before = found.lines[line - 1].encode()[: first.col_offset]
     continued = found.lines[line - 2].rstrip().endswith("\\")
     return line if not before.strip() and not continued else None

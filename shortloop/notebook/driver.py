@@ -69,8 +69,11 @@ class _Driver:
                 sys.stdout.buffer.flush()
         except BrokenPipeError:  # the notebook is gone
             pass
-        finally:
-            self._end()
+        finally:  # our server ends when no other run uses it
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            with only_run("the end of a notebook"):
+                self._server.close()
 
     def _answer(self, line: bytes) -> Reply:
         request: Request = pickle.loads(base64.b64decode(line))
@@ -127,27 +130,15 @@ class _Driver:
             with suppress(ProcessLookupError):  # `poll` might take the status from a wait that goes on
                 os.kill(self._child.pid, number)
 
-    def _end(self) -> None:
-        """End our server, when no other run uses it."""
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        with only_run("the end of a notebook"):
-            self._server.close()
-
 
 def _as_child(request: Request, building: bool, writing: int) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ[HELD] = str(os.getppid()) if building else ""
     os.dup2(os.open(os.devnull, os.O_RDONLY), INPUT)
-    reply = _answered(partial(_made, request, building))
+    reply = _answered(partial(_build if building else _look, request))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with os.fdopen(writing, "wb") as stream:
         stream.write(reply.line())
-
-
-def _made(request: Request, building: bool) -> Reply:
-    made = _build(request) if building else _look(request)
-    return Reply() if made is None else Reply(job=made.job, fresh=made.fresh)
 
 
 def _answered(answer: Callable[[], Reply]) -> Reply:
@@ -173,22 +164,22 @@ def _answered(answer: Callable[[], Reply]) -> Reply:
         return Reply(wrong=one_line("".join(traceback.format_exception_only(error)).strip()))
 
 
-def _look(request: Request) -> Built | None:
-    """The job if it is cached, without a server."""
+def _look(request: Request) -> Reply:
+    """The job if it is cached, without a server; else an empty reply."""
     own = {name: text for name, text in request.modules.items() if name == request.stage}
     _find(request, own)  # other stages need not be importable
     with Store(slices_now) as store:
         lookup = _Cell(store, request)
         found = _ask(Planner(lookup), store, request)
         if found.plan != REUSE or found.incomplete:  # failed units are computed again
-            return None
+            return Reply()
         store.index.put_in_places(lookup.places)
     if found.rejected:
         raise InputError(str(open_any(found.path).problem))
-    return found
+    return Reply(job=found.job, fresh=found.fresh)
 
 
-def _build(request: Request) -> Built:
+def _build(request: Request) -> Reply:
     folder = _find(request, _fit(request))
     with begin_run(request.notebook) as (store, record), announced(folder):
         lookup, plan = _Cell(store, request), Planner(_Cell(store, request))
@@ -201,7 +192,8 @@ def _build(request: Request) -> Built:
         ):
             record.jobs = run.done
             try:
-                return _ask(run, store, request)
+                made = _ask(run, store, request)
+                return Reply(job=made.job, fresh=made.fresh)
             finally:
                 preload.forget()
                 store.index.put_in_places(lookup.places)

@@ -26,6 +26,7 @@ from shortloop.notebook.definitions import (
     first_line,
     function_definition,
     hint_for,
+    line_of,
     literal,
     refused,
     renaming,
@@ -239,9 +240,9 @@ class _Writer:
         self, name: str, found: Definition, edits: list[Edit], above: str, can_import: bool, constants: bool
     ) -> None:
         """Write a definition, below all that it uses."""
-        last = found.node.end_lineno or found.node.lineno
-        lines = edited(found.lines[found.first - 1 : last], found.first, edits)
-        origins: list[Line | None] = [(found.file, line) for line in range(found.first, last + 1)]
+        first, last = line_of(found.node), found.node.end_lineno or found.node.lineno
+        lines = edited(found.lines[first - 1 : last], first, edits)
+        origins: list[Line | None] = [(found.file, line) for line in range(first, last + 1)]
         if not lines[-1].endswith("\n"):
             lines[-1] += "\n"
         if found.node.col_offset:

@@ -30,10 +30,6 @@ class ReportStage(CollectingStage):
     unit_fields = ("formats",)
     formats: list[FigureFormat] = []  # noqa: RUF012  beside PNG
 
-    @property
-    def _formats(self) -> tuple[FigureFormat, ...]:
-        return "png", *self.formats
-
     @abstractmethod
     def drawings(self) -> Sequence[Any]:
         """Collect the figures, each as a `Drawing`; called once in each process that opens the stage."""
@@ -42,6 +38,7 @@ class ReportStage(CollectingStage):
         from shortloop.report.style import import_matplotlib
         from shortloop.stages.content import content_of
 
+        self._formats: tuple[FigureFormat, ...] = ("png", *self.formats)
         import_matplotlib(self._formats)
         self._drawings = self.drawings()
         self._keys = [content_of([each.name, each.shown]) for each in self._drawings]

@@ -129,12 +129,9 @@ def _split(text: str, field: str) -> tuple[str, ...]:
     """Split at commas outside quotes and brackets: a value is the shortest text that is TOML."""
     pieces, values = text.split(","), []
     while pieces:
-        for length in range(1, len(pieces) + 1):
-            value = ",".join(pieces[:length]).strip()
-            if _value(value) not in (None, value):
-                break
-        else:
-            length, value = 1, pieces[0].strip()
+        texts = (",".join(pieces[:length]).strip() for length in range(1, len(pieces) + 1))
+        found = ((length, each) for length, each in enumerate(texts, 1) if _value(each) not in (None, each))
+        length, value = next(found, (1, pieces[0].strip()))
         try:
             value_of(value)
         except InputError as error:

@@ -271,26 +271,25 @@ def _check(script: str, combination: Combination) -> Checked:
     try:
         with contextlib.redirect_stderr(output), contextlib.redirect_stdout(output):
             planned = dry_run(script)
+        return Checked(_settings_name(script, combination, planned.settings), "")
     except InputError as error:
         return Checked("", error.message)
     except SystemExit:
         return Checked("", output.getvalue().strip().removeprefix(PREFIX) or "the build script ended")
     except Exception as error:
         return Checked("", f"{type(error).__name__}: {error}\n  file:         {place_of(error)}")
-    return _named(script, combination, [each for each in planned.settings if each is not None])
 
 
-def _named(script: str, combination: Combination, files: Sequence[SettingsFile]) -> Checked:
-    """Check that the script reads a settings file that a sweep can change."""
-    suffix = f"-{combination.changes.suffix}"
-    if files and all(each.name.endswith(suffix) for each in files):
-        return Checked(files[0].name, "")
+def _settings_name(script: str, combination: Combination, read: Iterable[SettingsFile | None]) -> str:
+    """Name of the settings file that the script reads, if a sweep can change it."""
+    files = [each for each in read if each is not None]
+    if files and all(each.name.endswith(f"-{combination.changes.suffix}") for each in files):
+        return files[0].name
     problem = "does not read its settings file with @pipeline" if files else "reads no settings file"
-    error = InputError(
+    raise InputError(
         f"the build script cannot be swept because it {problem}",
         found=script,
         expected='a script of an analysis, or one of your own with @pipeline(settings="FILE.toml")',
         hint="give main a second argument, e.g. `settings: Analysis`, with a class Analysis of "
         "shortloop.Settings, and use its fields where values are written in the script now",
     )
-    return Checked("", error.message)

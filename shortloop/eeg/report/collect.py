@@ -34,13 +34,16 @@ def collect(
     for result in (each for chain in chains for each in chain):
         for name, version in result.record["versions"].items():
             versions.setdefault(name, set()).add(str(version))
+    notes = {note for job in jobs["check"] for note in _facts(job).get("notes", ())}
+    for facts, now in _with_names(imported, names):
+        notes |= {renamed(note, now) for note in facts.get("notes", ())}
     return ReportContent(
         study=settings["name"],
         settings=settings,
         kinds=tuple(_kind_result(results, jobs, imported) for results in chains),
         versions={name: ", ".join(sorted(found)) for name, found in versions.items()},
         thread_note=thread_note(result for results in chains for result in results),
-        notes=tuple(_notes(imported, jobs["check"], names)),
+        notes=tuple(sorted(notes)),
         recordings=tuple(_recordings(imported, jobs["check"], names)),
         evoked=tuple(collect_evoked(jobs["evoked"], imported)),
     )
@@ -187,13 +190,6 @@ def _recordings(
             warnings = compared.get(_whose(each), each.get("warnings", ()))
             file = renamed(each["file"], now)
             yield {**each, "file": file, "warnings": [renamed(text, now) for text in warnings]}
-
-
-def _notes(imported: Sequence[Result], checked: Sequence[Result], names: Names) -> list[str]:
-    notes = [note for job in checked for note in _facts(job).get("notes", ())]
-    for facts, now in _with_names(imported, names):
-        notes += [renamed(note, now) for note in facts.get("notes", ())]
-    return sorted(set(notes))
 
 
 def _whose(recording: Mapping[str, Any]) -> tuple[str, str, str]:

@@ -25,8 +25,6 @@ SECTIONS: tuple[Section[KindResult], ...] = (
     patterns.ACTIVATION,
     patterns.SELECTED,
     null_distribution.SECTION,
-    tables.EFFECTS,
-    tables.BEST_SCORES,
 )
 OPTIONAL_STAGES = ("individual", "intervals", "patterns")  # stages whose results only some sections show
 SCORES = {
@@ -49,7 +47,7 @@ def _panels(content: ReportContent) -> Iterator[tuple[Drawing[Any], Section[Any]
         yield EVOKED.drawing(name, title, evoked), EVOKED
     for result in content.kinds:
         for section in _sections(result):
-            for end, of, shown in section.parts(result) if section.draw else ():
+            for end, of, shown in section.parts(result):
                 name, title = f"{section.name}{end}", f"{section.title}{of}, {result.kind}"
                 yield section.drawing(f"{slug(result.kind)}_{name}", title, shown), section
 
@@ -80,9 +78,9 @@ def page_of(content: ReportContent) -> Page:
         sections.append(PageSection("evoked", title, figures=tuple(evoked)))
     for result in content.kinds:
         figures = [figure for of, figure in drawn if isinstance(of, KindResult) and of.kind == result.kind]
-        shown = [section.table(result) for section in _sections(result) if section.table is not None]
+        shown = tables.effects(result), tables.best_scores(result)
         id, title = f"kind-{slug(result.kind)}", result.kind.capitalize()
-        sections.append(PageSection(id, title, tuple(findings(result)), tuple(figures), tuple(shown)))
+        sections.append(PageSection(id, title, tuple(findings(result)), tuple(figures), shown))
     if content.recordings:  # below the results, as it is long for many participants
         sections.append(PageSection("recordings", "Recordings", tables=(recordings_table(content),)))
     paragraphs, references = methods_text(content)

@@ -196,13 +196,19 @@ def statistics(content: ReportContent) -> Iterator[str]:
             "test."
         )
     within = "runs" if content.settings["decoding"].get("fold_by") == "run" else "folds"
-    yield _flipped(first) if first.curve.null == "sign-flips" else _permuted(asked, first, within)
+    yield _null_distribution(asked, first, within)
     yield _corrected(first, group)
 
 
-def _permuted(asked: Settings, first: KindResult, within: str) -> str:
+def _null_distribution(asked: Settings, first: KindResult, within: str) -> str:
     null, plane = first.curve.null, first.generalization
     maps = f"{len(first.curve.null_max):,}"
+    if null == "sign-flips":
+        ways = f"all {maps} ways" if _has_every_pattern(first) else f"{maps} random ways"
+        return (
+            f"The null distribution is of {ways} to flip the signs of the participants' deviations from "
+            "chance (Nichols & Holmes, 2002; Winkler et al., 2014)."
+        )
     if null not in ("training-labels", "retrained"):
         return (
             f"The null distribution is of {maps} permutations of the true labels of the classified trials, "
@@ -227,15 +233,6 @@ def _permuted(asked: Settings, first: KindResult, within: str) -> str:
     return (
         f"{again} That of scores in the other phase is of {len(plane.null_max):,} permutations of the true "
         "labels of the classified trials, with the predictions unchanged."
-    )
-
-
-def _flipped(first: KindResult) -> str:
-    patterns = len(first.curve.null_max)
-    ways = f"all {patterns:,} ways" if _has_every_pattern(first) else f"{patterns:,} random ways"
-    return (
-        f"The null distribution is of {ways} to flip the signs of the participants' deviations from chance "
-        "(Nichols & Holmes, 2002; Winkler et al., 2014)."
     )
 
 

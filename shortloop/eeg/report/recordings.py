@@ -125,8 +125,10 @@ def _cells(recording: Recording, settings: Mapping[str, Any], epochs: bool, warn
     if epochs:
         end = recording["tmin"] + (recording["samples"] - 1) / recording["sfreq"]
         band = "; ".join(f"{low:g} to {high:g}" for low, high in _pass_bands(recording))
+        rate = recording["sfreq"]
+        others = [f"{each:g}" for each in _rates(recording) if abs(each - rate) > 1e-6 * each]
         cells["Channels"] = _channels(recording)
-        cells["Rate (Hz)"] = _rate(recording)
+        cells["Rate (Hz)"] = f"{rate:g}, recorded at {listed(others)}" if others else f"{rate:g}"
         cells["Epoch (s)"] = f"{recording['tmin']:.3g} to {end:.3g}".replace("-", "−")
         cells["Pass band (Hz)"] = band or "–"
     else:
@@ -148,12 +150,6 @@ def _channels(recording: Recording) -> str:
         return f"{said}, {listed(interpolated)} interpolated"
     bads = _names(recording, "bads")
     return f"{said}, without bad {listed(bads)}" if bads else said
-
-
-def _rate(recording: Recording) -> str:
-    others = [rate for rate in _rates(recording) if abs(rate - recording["sfreq"]) > 1e-6 * rate]
-    said = f"{recording['sfreq']:g}"
-    return f"{said}, recorded at {listed([f'{rate:g}' for rate in others])}" if others else said
 
 
 def _of_files(recording: Recording, field: str) -> list[Any]:

@@ -16,6 +16,7 @@ from shortloop.stages.results import Result
 UNITS = {"mag": "T", "ref_meg": "T", "grad": "T/m", "csd": "V/m²"}  # of all others V
 NAMES = {"T": "mag", "T/m": "grad", "V": "eeg", "V/m²": "csd"}
 ELECTRODES = {"eeg": "EEG", "seeg": "sEEG", "ecog": "ECoG", "dbs": "DBS"}
+CALLED = {"T/m": "planar gradiometers", "V/m²": "channels of current source density"}
 # Of the 10-05 system in MNE, from version 1.13 on and before:
 SYSTEMS = ("colin27_1005", "standard_1005")
 SENSORS = {"T": "mag", "T/m": "grad"}  # types of MEG sensors, by the unit of their signal
@@ -104,13 +105,10 @@ def responses(unit: str) -> str:
 def _called(unit: str, types: set[str], there: Sequence[str]) -> str:
     if unit == "T":  # axial gradiometers measure in T, too; but not beside planar ones
         return "magnetometers" if "T/m" in there else "MEG sensors"
-    if unit == "T/m":
-        return "planar gradiometers"
-    if unit == "V/m²":
-        return "channels of current source density"
-    if len(types) == 1 and types <= {*ELECTRODES}:
-        return f"{ELECTRODES[types.pop()]} channels"
-    return "electrodes"
+    if unit in CALLED:
+        return CALLED[unit]
+    (kind, *others) = types
+    return f"{ELECTRODES[kind]} channels" if kind in ELECTRODES and not others else "electrodes"
 
 
 def positions_of(
@@ -122,8 +120,8 @@ def positions_of(
     sensors = SENSORS.get(units.pop(), "eeg") if len(units) == 1 else "eeg"
     heads = []
     for job in imported:
-        known = zip(job.facts["phases"][phase]["channels"], job.arrays[f"positions_{phase}"], strict=True)
-        places = dict(known)
+        own = job.facts["phases"][phase]["channels"]
+        places = dict(zip(own, job.arrays[f"positions_{phase}"], strict=True))
         at = np.array([places.get(name, np.full(3, np.nan)) for name in channels])
         if _is_head_sized(at, sensors):
             heads.append(at)

@@ -86,14 +86,14 @@ def participant_table(result: KindResult) -> list[dict[str, Any]]:
         row: dict[str, Any] = {
             "participant": participant,
             "peak": peak,
-            "peak_time": _time(result.train_times, at, 0),
+            "peak_time": _times_of(result, at, 1)[0],
             "chance": float(result.curve.chance),
         }
         best = None
         if result.generalization is not None:
             row["generalization_peak"], best = _peak(result.generalization.scores[index])
-            row["generalization_train_time"] = _time(result.train_times, best, 1)
-            row["generalization_test_time"] = _time(result.test_times, best, 0)
+            trained, tested = _times_of(result, best, 2)
+            row |= {"generalization_train_time": trained, "generalization_test_time": tested}
         one = alone.get(participant)
         if one is not None and at is not None:
             row["low"], row["high"] = one.curve_ends[:, at[0]].tolist()
@@ -211,15 +211,9 @@ def _peak(values: FloatArray) -> tuple[float | None, Cell | None]:
     return float(values[at]), tuple(int(index) for index in at)
 
 
-def _time(times: FloatArray | None, at: Cell | None, axis: int) -> float | None:
-    return None if times is None or at is None else float(times[at[axis]])
-
-
 def _peak_times(result: KindResult, stats: MapStatistics, at: Cell | None) -> dict[str, float | None]:
-    if stats.mean.ndim == 1:
-        return {"peak_time": _time(result.train_times, at, 0)}
-    trained, tested = _time(result.train_times, at, 1), _time(result.test_times, at, 0)
-    return {"peak_train_time": trained, "peak_test_time": tested}
+    names = ["peak_time"] if stats.mean.ndim == 1 else ["peak_train_time", "peak_test_time"]
+    return dict(zip(names, _times_of(result, at, len(names))))
 
 
 def _range(times: FloatArray, indices: IntArray) -> list[float]:
@@ -245,7 +239,7 @@ def statistics_csv(result: KindResult, stats: MapStatistics) -> str:
         "significant": stats.significant,
     }
     rows = (
-        [*_times_of(result, cell), *(each[cell].item() for each in columns.values())]
+        [*_times_of(result, cell, stats.t.ndim), *(each[cell].item() for each in columns.values())]
         for cell in np.ndindex(stats.t.shape)
     )
     times = [f"{each} time ({result.time_unit})" for each in ("train", "test")[: stats.t.ndim]]
@@ -262,12 +256,12 @@ def participants_csv(result: KindResult) -> str:
         for what, stats, ends in shown:
             for cell, score in np.ndenumerate(stats.scores[index]):
                 low, high = (None, None) if ends is None else (float(each[cell]) for each in ends)
-                when = _times_of(result, cell)
-                rows.append([name, what, *when, *[None] * (2 - len(when)), float(score), low, high])
+                rows.append([name, what, *_times_of(result, cell, 2), float(score), low, high])
     return csv_text(["participant", "scores", *times, "score", "low", "high"], rows)
 
 
-def _times_of(result: KindResult, cell: Cell) -> list[float]:
-    """Training time of a cell and, of a map, its testing time."""
+def _times_of(result: KindResult, cell: Cell | None, number: int) -> list[float | None]:
+    """Training time of a cell and, of a map, its testing time; filled up with None to so many."""
     times = [result.train_times] if result.test_times is None else [result.train_times, result.test_times]
-    return [float(along[index]) for along, index in zip(times, reversed(cell))]
+    known: list[float | None] = [float(each[index]) for each, index in zip(times, reversed(cell or ()))]
+    return known + [None] * (number - len(known))

@@ -33,6 +33,7 @@ class Apply(Stage):
         self._decoding = DecodingSettings.model_validate(self.models.facts["decoding"])
         self._estimator = EstimatorSettings.model_validate(self.models.facts["estimator"])
         self._within = self.phase == facts["phase"]
+        self._voters = 1 if self._within else self._decoding.folds  # classifiers that vote on each trial
         self._linear = "weights" in self._arrays
         self._has_model = np.asarray(self._arrays["kept"].any(axis=2))  # of each bin and fold
         self._stacked = None
@@ -43,11 +44,6 @@ class Apply(Stage):
             if "decisions" in self._arrays:
                 warm_up_scaling(self._test.data)
             self._stacked = apply.stack_weights(self._arrays["weights"])
-
-    @property
-    def _voters(self) -> int:
-        """Number of classifiers that vote on each trial."""
-        return 1 if self._within else self._decoding.folds
 
     def units(self) -> int:
         """Bins that are decoded; of classifiers that must be trained again, the bins of their training."""

@@ -61,13 +61,9 @@ def mean_and_error(
     """Mean over the trials of a class, and its standard error, both (channels, samples)."""
     import numpy as np
 
-    trials = np.flatnonzero(epochs.labels == label)
-    shape = epochs.data.shape[1:]
-    if not len(trials):
-        return np.full(shape, np.nan), np.full(shape, np.nan)
-    x = np.asarray(epochs.data[trials], dtype=np.float64)
+    x = np.asarray(epochs.data[np.flatnonzero(epochs.labels == label)], dtype=np.float64)
     if baseline is not None:
         x = x - x[:, :, baseline].mean(axis=2, keepdims=True)
-    if len(trials) < 2:
-        return x.mean(axis=0), np.full(shape, np.nan)
-    return x.mean(axis=0), x.std(axis=0, ddof=1) / np.sqrt(len(trials))
+    nothing = np.full(x.shape[1:], np.nan)
+    mean = x.mean(axis=0) if len(x) else nothing
+    return mean, x.std(axis=0, ddof=1) / np.sqrt(len(x)) if len(x) > 1 else nothing

@@ -35,6 +35,7 @@ class NullScores(Stage):
         from shortloop.eeg.decoding.metrics.scores import evidence_of_maps
         from shortloop.eeg.decoding.permute import permuted_labels
 
+        self._scale = "" if self.score == "auc" else "%"
         models, applied = self.models, self.applied
         phase, who = models.facts["phase"], self.partition or ""
         decoded = None if applied is None else applied.facts["phase"]
@@ -52,10 +53,6 @@ class NullScores(Stage):
                 truth = self._maps["plane"].labels
                 shuffled = permuted_labels(truth, self.count, seed=self.seed, names=(who, decoded))
             self._shuffled["plane"] = shuffled
-
-    @property
-    def _scale(self) -> str:
-        return "" if self.score == "auc" else "%"
 
     def outputs(self) -> dict[str, Out]:
         from shortloop.eeg.stages.feature_files import MAP_AXES

@@ -31,6 +31,7 @@ from source_tree import ROOT
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.eeg_page import SECTIONS, page_of, panels
 from shortloop.eeg.report.sections.section import Section
+from shortloop.eeg.report.sections.tables import best_scores, effects
 from shortloop.eeg.study.load import DEFAULT_STUDY
 from shortloop.eeg.study.schema import Study
 from shortloop.report.page import ADDRESS
@@ -158,13 +159,14 @@ def test_a_section_has_words_for_what_it_shows(section: Section[KindResult], res
         assert needs[section.name] is None or needs[section.name].size == 0
         return
     assert section.title
-    assert (section.draw is None) != (section.table is None)
     assert "  " not in section.finding(result)
-    if section.draw is not None:
-        assert section.caption(result, {}).endswith(".")
-        assert section.cost(result) > 0
-    if section.table is not None:
-        table = section.table(result)
+    assert section.caption(result, {}).endswith(".")
+    assert section.cost(result) > 0
+
+
+@pytest.mark.parametrize("result", RESULTS.values(), ids=list(RESULTS))
+def test_rows_of_a_table_have_a_cell_for_each_column(result: KindResult) -> None:
+    for table in (effects(result), best_scores(result)):
         assert all(len(row.cells) == len(table.columns) for row in table.rows)
 
 

@@ -171,14 +171,6 @@ class Machines:
         found[:, :-1] = self.project(scaled)
         return found
 
-    def blocks(self, rows: int) -> Iterator[tuple[slice, FloatArray]]:
-        """Label vectors in blocks whose decisions on so many trials stay in cache, and their weights."""
-        length, n_machines, n_labels = self.weights.shape
-        size = block_size(rows * n_machines)
-        for start in range(0, n_labels, size):
-            part = slice(start, min(start + size, n_labels))
-            yield part, self.weights[:, :, part].reshape(length, -1)
-
 
 def block_size(numbers: int) -> int:
     """Label vectors in a block, of so many numbers each."""
@@ -233,12 +225,15 @@ def _decisions(
     machines: Machines, test: FloatArray, rows: IntArray, scaling: str
 ) -> Iterator[tuple[slice, slice, FloatArray]]:
     """Decisions (bins, rows, machines, labellings) for some test bins and labellings at a time."""
-    step = max(1, ROWS // len(rows))
+    step, (length, n_machines, n_labels) = max(1, ROWS // len(rows)), machines.weights.shape
     for first in range(0, len(test), step):
         bins = slice(first, min(first + step, len(test)))
         coordinates = machines.coordinates(test[bins][:, rows], scaling)
-        for part, weights in machines.blocks(len(coordinates)):
-            shape = (bins.stop - first, len(rows), -1, part.stop - part.start)
+        size = block_size(len(coordinates) * n_machines)  # whose decisions on these trials stay in cache
+        for start in range(0, n_labels, size):
+            part = slice(start, min(start + size, n_labels))
+            weights = machines.weights[:, :, part].reshape(length, -1)
+            shape = (bins.stop - first, len(rows), n_machines, part.stop - start)
             yield bins, part, (coordinates @ weights).reshape(shape)
 
 

@@ -38,7 +38,7 @@ def auc_scores(ranks: IntArray, labels: IntArray, groups: IntArray | None = None
     classes = range(n_columns) if n_columns > 1 else [1]  # of two classes both say the same
     total = np.zeros((len(labels), columns.shape[2]))
     counted = np.zeros((len(labels), 1))
-    for trials in _members(groups, n_trials):
+    for trials in members_of(groups, n_trials):
         n = len(trials)
         # Sums of ranks are whole numbers, exact in any order of adding.
         deciding = columns[0, trials].sum(axis=0, dtype=np.float64) / (n * (n + 1))  # classifiers
@@ -73,7 +73,7 @@ def decision_ranks(decisions: FloatArray, groups: IntArray | None = None) -> Int
         decisions = decisions[..., 1:] - decisions[..., :1]
     rows = np.moveaxis(np.asarray(decisions, dtype=np.float64), -1, -2).reshape(-1, n_trials)
     found = np.zeros(rows.shape, dtype=rank_type(n_trials))
-    for trials in _members(groups, n_trials):
+    for trials in members_of(groups, n_trials):
         known = np.flatnonzero(~np.isnan(rows[:, trials]).any(axis=1))
         found[np.ix_(known, trials)] = rank_rows(rows[np.ix_(known, trials)])
     return np.ascontiguousarray(np.moveaxis(found.reshape(*cells, -1, n_trials), -2, -1))
@@ -128,7 +128,8 @@ def _shared_places(same: np.ndarray) -> IntArray:
     return np.asarray(first + np.minimum.accumulate(last, axis=1)[:, ::-1] + 2)
 
 
-def _members(groups: IntArray | None, n_trials: int) -> list[IntArray]:
+def members_of(groups: IntArray | None, n_trials: int) -> list[IntArray]:
+    """Trials of each group; all if there are no groups."""
     if groups is None:
         return [np.arange(n_trials)]
     return [np.flatnonzero(np.asarray(groups) == group) for group in np.unique(groups)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
+from shortloop.eeg.decoding.metrics.auc import members_of
 from shortloop.eeg.score_names import Score
 
 AT_ONCE = 20_000_000
@@ -48,10 +49,9 @@ def drawn_again(
 ) -> FloatArray:
     """Count each trial (draws, trials) in samples with replacement within each class and group."""
     times = np.zeros((draws, len(labels)))
-    apart = np.zeros_like(labels) if groups is None else np.asarray(groups)
-    for group in np.unique(apart):
+    for group in members_of(groups, len(labels)):
         for label in np.unique(labels):
-            trials = np.flatnonzero((labels == label) & (apart == group))
+            trials = group[labels[group] == label]
             if n := len(trials):  # counts in n draws; faster than `rng.multinomial`
                 drawn = rng.integers(n, size=(draws, n)) + n * np.arange(draws)[:, np.newaxis]
                 times[:, trials] = np.bincount(drawn.ravel(), minlength=draws * n).reshape(draws, n)
@@ -79,10 +79,8 @@ def scores_of_drawn(
 
 def _areas(ranks: IntArray, labels: IntArray, times: FloatArray, groups: IntArray | None) -> FloatArray:
     """Area (samples, cells) of each class against the rest, mean over classes and groups that have one."""
-    apart, columns = np.zeros_like(labels) if groups is None else np.asarray(groups), ranks.shape[2]
-    found = []
-    for group in np.unique(apart):
-        trials = np.flatnonzero(apart == group)
+    found, columns = [], ranks.shape[2]
+    for trials in members_of(groups, len(labels)):
         areas: list[FloatArray] = []
         for column, label in enumerate(range(columns) if columns > 1 else [1]):
             member, drawn = labels[trials] == label, times[:, trials]

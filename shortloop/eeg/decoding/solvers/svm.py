@@ -209,7 +209,8 @@ def _grid_accuracy(gram, sign, grid, shares, tol, inner, labels):
                 _descend(gram, by, sign[k], rows, grid[c] * shares[fold, k], tol, dual[k], decision[k])
             right = 0
             for i in held_out:
-                right += _winner(decision, i) == labels[i]
+                winner = np.argmax(decision[:, i]) if len(decision) > 1 else np.int64(decision[0, i] > 0)
+                right += winner == labels[i]
             accuracy[c, fold] = right / len(held_out)
     return accuracy
 
@@ -229,21 +230,7 @@ def _follow(gram, sign, path, shares, tol):
 @numba.njit(cache=True)
 def _steps(gram):
     """Step size of each coordinate: its gradient is multiplied by this."""
-    by = np.empty(len(gram), dtype=gram.dtype)
-    for i in range(len(gram)):
-        by[i] = gram.dtype.type(RELAXATION) / gram[i, i]
-    return by
-
-
-@numba.njit(cache=True)
-def _winner(decision, i):
-    if len(decision) == 1:
-        return 1 if decision[0, i] > 0 else 0
-    best = 0
-    for k in range(1, len(decision)):
-        if decision[k, i] > decision[best, i]:
-            best = k
-    return best
+    return gram.dtype.type(RELAXATION) / np.diag(gram)
 
 
 @numba.njit(cache=True, fastmath={"contract"})

@@ -33,7 +33,9 @@ def solve_interior(x: FloatArray, sign: FloatArray, C: float, tol: float) -> Flo
     x = np.ascontiguousarray(x, dtype=np.float64)
     n_problems = sign.shape[1]
     weights = np.empty((x.shape[1], n_problems))
-    products = _products(x)
+    # Of each pair of features, (pairs, trials): lower triangle, row by row.
+    pairs = np.tril_indices(x.shape[1])
+    products = np.ascontiguousarray(x.T[pairs[0]] * x.T[pairs[1]])
     lanes, found = np.empty((len(x), LANES)), np.empty((x.shape[1], LANES))
     for first in range(0, n_problems, LANES):
         part = slice(first, min(first + LANES, n_problems))
@@ -43,20 +45,6 @@ def solve_interior(x: FloatArray, sign: FloatArray, C: float, tol: float) -> Flo
         _solve(x, products, lanes, C, max(tol**2, SMALLEST_GAP), found)
         weights[:, part] = found[:, :own]
     return weights
-
-
-@numba.njit(cache=True)
-def _products(x):
-    """Products of each pair of features, (pairs, trials): lower triangle, row by row."""
-    n, r = x.shape
-    products = np.empty((r * (r + 1) // 2, n))
-    q = 0
-    for j in range(r):
-        for k in range(j + 1):
-            for i in range(n):
-                products[q, i] = x[i, j] * x[i, k]
-            q += 1
-    return products
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath={"contract"})
@@ -69,22 +57,20 @@ def _solve(x, products, sign, C, gap, weights):
     shape = (n, LANES)
     a = np.full(shape, 0.5 * C)
     side = 0.5 * C * sign
-    s, t, by_a, by_rest = np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape)
-    inverse, weighted, slope, move = np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape)
-    to_s, to_t, margin = np.empty(shape), np.empty(shape), np.empty(shape)
+    by_a, by_rest, inverse, weighted = np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape)
+    slope, move, to_s, to_t = np.empty(shape), np.empty(shape), np.empty(shape), np.empty(shape)
+    margin = np.empty(shape)
     system, change = np.empty((len(products), LANES)), np.empty((r, LANES))
     mean, target, step = np.empty(LANES), np.empty(LANES), np.empty(LANES)
     live = np.ones(LANES)
     np.dot(across, side, weights)
     np.dot(x, weights, margin)
-    _start(sign, margin, s, t)
+    gradient = sign * margin - 1.0
+    s, t = np.maximum(gradient, 0.0) + 1.0, np.maximum(-gradient, 0.0) + 1.0
     for _ in range(MAX_STEPS):
         _linearize(sign, C, a, s, t, margin, by_a, by_rest, inverse, weighted, slope, side, mean)
-        left = 0.0
-        for lane in range(LANES):
-            live[lane] = live[lane] if mean[lane] > gap * C else 0.0
-            left += live[lane]
-        if left == 0.0:
+        live[:] = np.where(mean > gap * C, live, 0.0)
+        if not live.any():
             return
         np.dot(products, weighted, system)
         _factorize(system, r)
@@ -95,32 +81,17 @@ def _solve(x, products, sign, C, gap, weights):
         _correct(sign, s, t, by_a, by_rest, inverse, slope, move, target, to_s, to_t, side)
         np.dot(across, side, change)
         _substitute(system, change)
-        for lane in range(LANES):  # rounding has the last word: stay where it still had not
-            total = 0.0
-            for j in range(r):
-                total += change[j, lane]
-            live[lane] = live[lane] if abs(total) < np.inf else 0.0
+        # Rounding has the last word: stay where it still had not.
+        live[:] = np.where(np.abs(change.sum(axis=0)) < np.inf, live, 0.0)
         np.dot(x, change, side)
         _move(sign, a, s, t, by_a, by_rest, inverse, slope, to_s, to_t, side, live, step)
-        for j in range(r):
-            for lane in range(LANES):
-                weights[j, lane] += step[lane] * change[j, lane] if step[lane] > 0.0 else 0.0
+        weights += np.where(step > 0.0, step * change, 0.0)
         np.dot(x, weights, margin)
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath={"contract"})
-def _start(sign, margin, s, t):
-    for i in range(len(sign)):
-        for lane in range(LANES):
-            gradient = sign[i, lane] * margin[i, lane] - 1.0
-            s[i, lane] = max(gradient, 0.0) + 1.0
-            t[i, lane] = max(-gradient, 0.0) + 1.0
-
-
-@numba.njit(cache=True, error_model="numpy", fastmath={"contract"})
 def _linearize(sign, C, a, s, t, margin, by_a, by_rest, inverse, weighted, slope, side, mean):
-    for lane in range(LANES):
-        mean[lane] = 0.0
+    mean[:] = 0.0
     for i in range(len(sign)):
         for lane in range(LANES):
             rest = C - a[i, lane]
@@ -131,8 +102,7 @@ def _linearize(sign, C, a, s, t, margin, by_a, by_rest, inverse, weighted, slope
             weighted[i, lane] = inverse[i, lane] * sign[i, lane] * sign[i, lane]
             slope[i, lane] = 1.0 - sign[i, lane] * margin[i, lane]
             side[i, lane] = slope[i, lane] * inverse[i, lane] * sign[i, lane]
-    for lane in range(LANES):
-        mean[lane] /= 2 * len(sign)
+    mean /= 2 * len(sign)
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath={"contract"})
@@ -146,8 +116,7 @@ def _predict(sign, C, a, s, t, by_a, by_rest, inverse, slope, side, move, mean, 
             up = move[i, lane] * by_rest[i, lane]
             down = -move[i, lane] * by_a[i, lane]
             limit[lane] = max(limit[lane], max(max(up, down), max(1.0 - up, 1.0 - down)))
-    for lane in range(LANES):
-        limit[lane] = 1.0 / limit[lane]
+    limit = 1.0 / limit
     for i in range(n):
         for lane in range(LANES):
             h = limit[lane]
@@ -155,9 +124,8 @@ def _predict(sign, C, a, s, t, by_a, by_rest, inverse, slope, side, move, mean, 
             new_s = s[i, lane] * (1.0 - h - d * by_a[i, lane])
             new_t = t[i, lane] * (1.0 - h + d * by_rest[i, lane])
             reached[lane] += new_s * (a[i, lane] + d) + new_t * (C - a[i, lane] - d)
-    for lane in range(LANES):
-        share = reached[lane] / (2 * n * mean[lane])
-        target[lane] = share * share * share * mean[lane]
+    share = reached / (2 * n * mean)
+    target[:] = share * share * share * mean
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath={"contract"})
@@ -184,8 +152,7 @@ def _move(sign, a, s, t, by_a, by_rest, inverse, slope, to_s, to_t, side, live, 
             dt = to_t[i, lane] - t[i, lane] + t[i, lane] * up
             limit[lane] = max(limit[lane], max(max(up, down), max(-ds / s[i, lane], -dt / t[i, lane])))
             slope[i, lane], to_s[i, lane], to_t[i, lane] = d, ds, dt
-    for lane in range(LANES):
-        step[lane] = TO_BOUND / limit[lane] if live[lane] > 0.0 else 0.0
+    step[:] = np.where(live > 0.0, TO_BOUND / limit, 0.0)
     for i in range(len(sign)):
         for lane in range(LANES):
             h = step[lane]
@@ -231,12 +198,10 @@ def _substitute(system, v):
         for k in range(i):
             for lane in range(LANES):
                 v[i, lane] -= system[own + k, lane] * v[k, lane]
-        for lane in range(LANES):
-            v[i, lane] *= system[own + i, lane]
+        v[i] *= system[own + i]
     for i in range(len(v) - 1, -1, -1):
         own = i * (i + 1) // 2
-        for lane in range(LANES):
-            v[i, lane] *= system[own + i, lane]
+        v[i] *= system[own + i]
         for k in range(i):
             for lane in range(LANES):
                 v[k, lane] -= system[own + k, lane] * v[i, lane]

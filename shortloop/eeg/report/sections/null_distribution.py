@@ -75,16 +75,18 @@ def _histogram(axes: Axes, null: FloatArray, observed: float, stats: MapStatisti
     flips = stats.level == "group" and len(null) == 2 ** len(stats.scores)
     exact = flips and bool(np.isclose(null[0], observed))
     critical = critical_value(null, stats.alpha, exact)
+    line = critical if critical is not None and np.isfinite(critical) else None
     finite = null[np.isfinite(null)]
-    end = _end(null, critical)
+    usual = float(np.quantile(finite, 0.95)) if finite.size else 1.0
+    end = FAR * max(usual, line or 0.0)
     span = (float(finite.min()), min(end, float(finite.max()))) if finite.size else (0.0, 1.0)
     if span[1] - span[0] <= 1e-6 * span[1]:  # all equal but for rounding: too narrow for bins
         span = (0.95 * span[0], 1.05 * span[1] or 1.0)
     bins = min(40, max(8, int(1.5 * np.sqrt(finite.size))))
     style: dict[str, Any] = {"histtype": "stepfilled", "color": "#B5C7D6", "label": "null"}
     axes.hist(np.minimum(finite, span[1]), bins=bins, range=span, **style)
-    if critical is not None and np.isfinite(critical):
-        axes.axvline(critical, color=BLACK, linestyle="--", label=f"to exceed for p ≤ {stats.alpha:g}")
+    if line is not None:
+        axes.axvline(line, color=BLACK, linestyle="--", label=f"to exceed for p ≤ {stats.alpha:g}")
     if observed > end:  # drawn at its value, it would leave no room for the null
         text = f"{observed:,.0f} →" if np.isfinite(observed) else "∞ →"
         axes.text(0.9, 0.9, text, transform=axes.transAxes, ha="right", va="top", color=VERMILION)
@@ -106,13 +108,6 @@ def _caption(result: KindResult, settings: dict[str, Any]) -> str:
         f"heaviest cluster (below), over {over}; observed maxima in orange; any value far beyond the "
         f"edge is drawn at it. Values right of the dashed line have p ≤ {result.curve.alpha:g}."
     )
-
-
-def _end(null: FloatArray, critical: float | None) -> float:
-    """Return the end of the axis: a value beyond it would leave no room for the others."""
-    finite = null[np.isfinite(null)]
-    most = float(np.quantile(finite, 0.95)) if finite.size else 1.0
-    return FAR * max(most, critical if critical is not None and np.isfinite(critical) else 0.0)
 
 
 def _csv(result: KindResult) -> str:

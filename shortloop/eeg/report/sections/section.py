@@ -1,4 +1,4 @@
-"""A section of the report: figure, table and words about one kind of features."""
+"""A section of the report: a figure and words about one kind of features."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from shortloop.eeg.report.content import KindResult
 from shortloop.report.layout import short
-from shortloop.report.page import Drawing, PageTable
+from shortloop.report.page import Drawing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,28 +19,26 @@ TIMES = "kind participants test_times time_unit train_times"  # fields that near
 
 @dataclass(frozen=True)
 class Section(Generic[T]):
-    """A section of the report, with a figure or a table; its functions take a record, e.g. `KindResult`."""
+    """A section of the report; its functions take a record, e.g. `KindResult`."""
 
     name: str  # of the figure's files
     title: str  # of the figure
-    draw: Callable[[T], Figure] | None = None
-    reads: str = ""  # the fields that `draw` may read: the figure is drawn again only if these changed
-    caption: Callable[[T, dict[str, Any]], str] = lambda result, study: ""  # the study may lack fields
-    numbers: Callable[[T], str] = lambda result: ""  # gives the drawn numbers as CSV
+    draw: Callable[[T], Figure]
+    reads: str  # the fields that `draw` may read: the figure is drawn again only if these changed
+    caption: Callable[[T, dict[str, Any]], str]  # the study may lack fields
+    numbers: Callable[[T], str]  # gives the drawn numbers as CSV
     alt: Callable[[T], str] = lambda result: ""  # a sentence for those who do not see the figure
     cost: Callable[[T], float] = lambda result: 4.0  # rough time of drawing, relative to other figures
     applies: Callable[[T], bool] = lambda result: True
     finding: Callable[[T], str] = lambda result: ""  # sentences for the top of the page
-    table: Callable[[T], PageTable] | None = None  # shown below all figures
     stages: tuple[str, ...] = ()  # that it shows results of, besides those behind the group's statistics
     # Gives the results that have figures of their own, with the ends of these figures' names and titles.
     parts: Callable[[T], list[tuple[str, str, T]]] = lambda result: [("", "", result)]
 
     def drawing(self, name: str, title: str, result: T) -> Drawing[T]:
-        assert self.draw is not None
-        caption = alt = ""  # which are only for the page
         reads, cost = tuple(self.reads.split()), self.cost(result)
-        return Drawing(name, result, self.draw, title, caption, alt, self.numbers, reads, cost)
+        # Caption and alternative text are only for the page.
+        return Drawing(name, result, self.draw, title, "", "", self.numbers, reads, cost)
 
 
 def fields_of(names: str, fields: str) -> str:

@@ -9,7 +9,6 @@ from typing import Any
 from shortloop.eeg.group.settings import SHARED_TRAINING
 from shortloop.eeg.report.content import KindResult
 from shortloop.eeg.report.labels import chance_text, p_alone, score_text
-from shortloop.eeg.report.sections.section import Section
 from shortloop.eeg.report.summary import effect_parts, group_findings, participant_table, peaks_of, spans_of
 from shortloop.eeg.report.times import TimeScale, time_scale
 from shortloop.report.files import TABLES
@@ -146,7 +145,3 @@ def _tests(result: KindResult) -> str:
         f"{len(one.curve.null_max):,} permutations, {'smoothed and ' if result.smoothed else ''}corrected "
         f"for all bins: (1 + b) / (1 + m) for b of m permutations that reach it.{shared}"
     )
-
-
-EFFECTS = Section("effects", "Effects", table=effects)
-BEST_SCORES = Section("best_scores", "Participants", table=best_scores)

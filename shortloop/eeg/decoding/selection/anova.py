@@ -12,7 +12,7 @@ import numba
 import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.eeg.decoding.selection.scaling import moments, read_only
+from shortloop.eeg.decoding.selection.scaling import FEW, moments, read_only
 
 DOUBTFUL = 1e-8
 """Differences of sums of squares are good to about 1e-16 of the sums. If they leave less than this share of
@@ -34,7 +34,7 @@ class FoldSums:
 
 def fold_sums(x: FloatArray, labels: IntArray, folds: IntArray, n_classes: int, n_folds: int) -> FoldSums:
     """Sum one bin (trials, features) over the trials of each class and held-out fold."""
-    x = read_only(np.ascontiguousarray(x))  # row by row, many features are added up at once
+    x = read_only(x)
     offset = np.empty(x.shape[1])
     sums = np.empty((n_classes, n_folds, x.shape[1]))
     squares = np.empty((n_folds, x.shape[1]))
@@ -141,22 +141,68 @@ def _sums_of_squares(x: FloatArray, labels: IntArray) -> tuple[FloatArray, Float
     return between, np.asarray(within)
 
 
-@numba.njit(cache=True, fastmath={"contract"})
+@numba.njit(cache=True)
 def _add_up(x, labels, folds, offset, sums, squares):  # type: ignore[no-untyped-def]
     """Sum over the trials of each class and fold, about the mean of all trials.
 
     Fills `offset` (features,), the means, `sums` (classes, folds, features) and `squares` (folds, features).
     """
+    if x.strides[0] < x.strides[1]:
+        _add_up_columns(x, labels, folds, offset, sums, squares)
+    else:
+        _add_up_rows(x, labels, folds, offset, sums, squares)
+
+
+@numba.njit(cache=True, fastmath={"contract"})
+def _add_up_rows(x, labels, folds, offset, sums, squares):  # type: ignore[no-untyped-def]
     n, m = x.shape
     offset[:] = 0.0
     sums[:] = 0.0
     squares[:] = 0.0
     for i in range(n):
-        offset += x[i]
-    offset /= n
+        for j in range(m):
+            offset[j] += x[i, j]
+    for j in range(m):
+        offset[j] /= n
     for i in range(n):
         total, square = sums[labels[i], folds[i]], squares[folds[i]]
         for j in range(m):
             centred = x[i, j] - offset[j]
             total[j] += centred
             square[j] += centred * centred
+
+
+@numba.njit(cache=True, fastmath={"contract"})
+def _add_up_columns(x, labels, folds, offset, sums, squares):  # type: ignore[no-untyped-def]
+    n, (n_classes, n_folds, _) = x.shape[0], sums.shape
+    group = labels * n_folds + folds
+    # Small arrays of its own, all of the same width, let the compiler add up eight features at once.
+    some = np.zeros((n, FEW))
+    centre = np.empty(FEW)
+    of_group = np.empty((n_classes * n_folds, FEW))
+    of_fold = np.empty((n_folds, FEW))
+    for first in range(0, x.shape[1], FEW):
+        width = min(FEW, x.shape[1] - first)
+        for q in range(width):
+            for i in range(n):
+                some[i, q] = x[i, first + q]
+        centre[:] = 0.0
+        of_group[:] = 0.0
+        of_fold[:] = 0.0
+        for i in range(n):
+            for q in range(FEW):
+                centre[q] += some[i, q]
+        for q in range(FEW):
+            centre[q] /= n
+        for i in range(n):
+            total, square = of_group[group[i]], of_fold[folds[i]]
+            for q in range(FEW):
+                centred = some[i, q] - centre[q]
+                total[q] += centred
+                square[q] += centred * centred
+        for q in range(width):
+            offset[first + q] = centre[q]
+            for fold in range(n_folds):
+                squares[fold, first + q] = of_fold[fold, q]
+                for k in range(n_classes):
+                    sums[k, fold, first + q] = of_group[k * n_folds + fold, q]

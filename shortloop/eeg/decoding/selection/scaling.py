@@ -90,8 +90,7 @@ def _standardize(x, scaled, mean, std):  # type: ignore[no-untyped-def]
     n = x.shape[0]
     some = np.zeros((FEW, n))
     for first in range(0, x.shape[1], FEW):
-        width = min(FEW, x.shape[1] - first)
-        some[:width] = x[:, first : first + width].T
+        width = _columns(x, first, some)
         for q in range(0, width, FOUR):
             centre, square = _centre_four(some[q : q + FOUR])
             for r in range(min(FOUR, width - q)):
@@ -102,6 +101,22 @@ def _standardize(x, scaled, mean, std):  # type: ignore[no-untyped-def]
                 std[first + q + r] = by
                 for i in range(n):
                     scaled[first + q + r, i] = some[q + r, i] / by
+
+
+@numba.njit(cache=True)
+def _columns(x, first, some):  # type: ignore[no-untyped-def]
+    """Copy a few features of all trials into rows; returns their number."""
+    n = x.shape[0]
+    width = min(len(some), x.shape[1] - first)
+    if x.strides[0] < x.strides[1]:
+        for q in range(width):
+            for i in range(n):
+                some[q, i] = x[i, first + q]
+    else:
+        for i in range(n):
+            for q in range(width):
+                some[q, i] = x[i, first + q]
+    return width
 
 
 @numba.njit(cache=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -17,7 +17,6 @@ from shortloop.plan.planner import Planner
 from shortloop.plan.request import Request
 
 Key = tuple[str, str]  # stage, and partition, or an empty string
-FORMATS = (".svg", ".mmd")
 WORDS = {REUSE: "cached", BUILD: "to build", PERHAPS: "perhaps"}
 CHARACTER, LINE, MARGIN, GAP, LAYER = 7.4, 17.0, 12.0, 26.0, 52.0  # pixels
 SWEEPS = 4  # up and down, to put nodes above those that are made from them
@@ -41,10 +40,14 @@ class Node:
 
     stage: str
     partition: str  # empty: several, or none
-    above: set[Key] = field(default_factory=set)  # nodes that its jobs are made from
+    above: list[Key] = field(default_factory=list)  # nodes that its jobs are made from
     states: Counter[str] = field(default_factory=Counter)  # number of jobs by what would be done
     seconds: float = 0.0  # of the jobs that exist, or were in their place before
     reasons: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def name(self) -> str:
+        return f"{self.stage} {self.partition}".strip()
 
     @property
     def state(self) -> str:
@@ -56,25 +59,21 @@ def print_graph(script: str, by_partition: bool, file: Path | None, as_json: boo
     """Print the graph of each pipeline of a build script, or write the picture of the last one."""
     from shortloop.plan.dry_run import dry_run
 
-    if file is not None and file.suffix not in FORMATS:
-        expected = f"a name that ends in {' or '.join(FORMATS)}"
-        raise InputError("unknown format of a graph", file=file, expected=expected)
+    if file is not None and file.suffix not in (".svg", ".mmd"):
+        raise InputError("unknown format of a graph", file=file, expected="a name that ends in .svg or .mmd")
     planned = dry_run(script)
-    graphs = [graph_of(plan, planned.seconds, by_partition) for plan in planned.plans]
+    graphs = [(plan, graph_of(plan, planned.seconds, by_partition)) for plan in planned.plans]
     if file is not None:
-        last = planned.plans[-1]
+        last, nodes = graphs[-1]
         title = f"{last.name}: what a run would do{' at first' if last.waits_for else ''}"
-        made = svg(graphs[-1], title) if file.suffix == ".svg" else mermaid(graphs[-1])
+        made = svg(nodes, title) if file.suffix == ".svg" else mermaid(nodes)
         file.write_text(made, encoding="utf-8")
         print_lines(f"written: {file}")
     elif as_json:
-        names = [plan.name for plan in planned.plans]
-        graph = [
-            {"pipeline": name, "nodes": _fields(nodes)} for name, nodes in zip(names, graphs, strict=True)
-        ]
-        print_document({"script": script, "graphs": graph})
+        document = [{"pipeline": plan.name, "nodes": _fields(nodes)} for plan, nodes in graphs]
+        print_document({"script": script, "graphs": document})
     else:
-        for nodes, plan in zip(graphs, planned.plans, strict=True):
+        for plan, nodes in graphs:
             _print(nodes)
             if plan.waits_for is not None:
                 print_lines(f"later stages are unknown: they depend on the results of {plan.waits_for.name}")
@@ -93,19 +92,10 @@ def graph_of(plan: Planner, means: Mapping[str, float], by_partition: bool) -> d
         node.seconds += job.seconds or means.get(job.stage, 0.0)
         if job.reason:
             node.reasons[job.reason] += 1
-    for each in plan.requests:
-        if (of := key(each)) in nodes:
-            nodes[of].above |= {key(job) for job in each.above()} & nodes.keys()
+    edges = {(key(job), key(each)) for each in plan.requests for job in each.above()}
+    for of, node in nodes.items():
+        node.above = [above for above in nodes if (above, of) in edges]
     return nodes
-
-
-def layers(nodes: Mapping[Key, Node]) -> list[list[Key]]:
-    """Put each node below all that it is made from; a stage that is made from itself stays where it is."""
-    depth: dict[Key, int] = {}
-    for key, node in nodes.items():  # jobs come after those that they are made from
-        depth[key] = max((depth[each] + 1 for each in node.above if each in depth and each != key), default=0)
-    lowest = max(depth.values(), default=-1)
-    return [[key for key in depth if depth[key] == layer] for layer in range(lowest + 1)]
 
 
 def mermaid(nodes: Mapping[Key, Node]) -> str:
@@ -115,7 +105,7 @@ def mermaid(nodes: Mapping[Key, Node]) -> str:
     for key, node in nodes.items():
         said = "<br>".join(escape(each, quote=False).replace('"', "#quot;") for each in _lines(node))
         lines.append(f'  {number[key]}["{said}"]:::{node.state}')
-        lines += [f"  {number[each]} --> {number[key]}" for each in sorted(node.above, key=[*nodes].index)]
+        lines += [f"  {number[each]} --> {number[key]}" for each in node.above]
     lines += [
         f"  classDef {REUSE} stroke:#0072B2,stroke-width:2px",
         f"  classDef {BUILD} stroke:#D55E00,stroke-width:4px",
@@ -127,7 +117,10 @@ def mermaid(nodes: Mapping[Key, Node]) -> str:
 def svg(nodes: Mapping[Key, Node], title: str) -> str:
     """A picture: each node below all that it is made from; no edge runs through a node."""
     rows, edges = _arranged(nodes)
-    size = {key: _size(nodes[key]) if key in nodes else (GAP / 2, 0.0) for row in rows for key in row}
+    size: dict[Any, tuple[float, float]] = {key: (GAP / 2, 0.0) for row in rows for key in row}
+    for key, node in nodes.items():
+        lines = _lines(node)
+        size[key] = (max(map(len, lines)) * CHARACTER + 2 * MARGIN, len(lines) * LINE + MARGIN)
     width = max(sum(size[key][0] + GAP for key in row) for row in rows)
     width = max(width, len(title) * CHARACTER) + 2 * MARGIN
     at: dict[Any, tuple[float, float, float]] = {}  # middle, top and bottom of each
@@ -157,13 +150,12 @@ def svg(nodes: Mapping[Key, Node], title: str) -> str:
             )
         parts.append("</g>")
     height = top - LAYER + MARGIN
-    return (
+    head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(title)}" '
         f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}">\n'
-        f'<style>{STYLE}</style>\n<text x="{width / 2:.1f}" y="{MARGIN + LINE:.1f}">{escape(title)}</text>\n'
-        + "\n".join(parts)
-        + "\n</svg>\n"
+        f'<style>{STYLE}</style>\n<text x="{width / 2:.1f}" y="{MARGIN + LINE:.1f}">{escape(title)}</text>'
     )
+    return "\n".join([head, *parts, "</svg>", ""])
 
 
 def _arranged(nodes: Mapping[Key, Node]) -> tuple[list[list[Any]], list[tuple[Any, Any]]]:
@@ -172,11 +164,13 @@ def _arranged(nodes: Mapping[Key, Node]) -> tuple[list[list[Any]], list[tuple[An
     Layers, then barycentres of neighbours: Sugiyama, Tagawa and Toda 1981 (Methods for visual understanding
     of hierarchical system structures).
     """
-    rows: list[list[Any]] = [[*row] for row in layers(nodes)]
-    depth = {key: place for place, row in enumerate(rows) for key in row}
+    depth: dict[Any, int] = {}
+    for key, node in nodes.items():  # a stage that is made from itself stays where it is
+        depth[key] = max((depth[each] + 1 for each in node.above if each in depth), default=0)
+    rows: list[list[Any]] = [[key for key in depth if depth[key] == row] for row in sorted({*depth.values()})]
     edges: dict[tuple[Any, Any], None] = {}
     for key, node in nodes.items():
-        for above in sorted(node.above - {key}, key=[*nodes].index):
+        for above in node.above:
             last: Any = above
             for layer in range(depth[above] + 1, depth[key]):
                 step = (above, layer, "passes")  # shared by all edges from there
@@ -184,7 +178,8 @@ def _arranged(nodes: Mapping[Key, Node]) -> tuple[list[list[Any]], list[tuple[An
                     rows[layer].append(step)
                 edges[last, step] = None
                 last = step
-            edges[last, key] = None
+            if above != key:
+                edges[last, key] = None
     for sweep in range(2 * SWEEPS):
         place = {key: number / len(row) for row in rows for number, key in enumerate(row)}
         for row in rows:
@@ -202,28 +197,19 @@ def _curve(above: tuple[float, float, float], below: tuple[float, float, float])
     return f'<path d="M{x:.1f} {y:.1f}C{x:.1f} {y + bend:.1f} {to:.1f} {end - bend:.1f} {to:.1f} {end:.1f}"/>'
 
 
-def _size(node: Node) -> tuple[float, float]:
-    lines = _lines(node)
-    return max(map(len, lines)) * CHARACTER + 2 * MARGIN, len(lines) * LINE + MARGIN
-
-
 def _lines(node: Node) -> list[str]:
     """The texts of a node: its name, how many jobs it has in which state, and their time."""
     states = " + ".join(f"{node.states[each]} {WORDS[each]}" for each in WORDS if node.states[each])
-    name = " ".join(filter(None, (node.stage, node.partition)))
     time = f", {duration(node.seconds)}" if node.seconds else ""
-    return [name, f"{states}{time}"]
+    return [node.name, f"{states}{time}"]
 
 
 def _print(nodes: Mapping[Key, Node]) -> None:
-    def names(keys: Sequence[Key]) -> str:
-        return ", ".join(" ".join(filter(None, key)) for key in keys)
-
     rows = []
-    for key, node in nodes.items():
+    for node in nodes.values():
         number = [str(node.states[each] or "") for each in WORDS]
-        above = names(sorted(node.above, key=[*nodes].index))
-        rows.append((names([key]), *number, duration(node.seconds) if node.seconds else "", above))
+        above = ", ".join(nodes[each].name for each in node.above)
+        rows.append((node.name, *number, duration(node.seconds) if node.seconds else "", above))
     columns = (*WORDS.values(), "time")
     print_table(("stage", *columns, "made from"), rows, right=columns, wrap="made from")
     jobs = sum(node.states.total() for node in nodes.values())
@@ -235,7 +221,7 @@ def _fields(nodes: Mapping[Key, Node]) -> list[dict[str, object]]:
         {
             "stage": node.stage,
             "partition": node.partition or None,
-            "made_from": [list(filter(None, each)) for each in sorted(node.above, key=[*nodes].index)],
+            "made_from": [list(filter(None, each)) for each in node.above],
             **{what: node.states[what] for what in WORDS},
             "seconds": node.seconds,
             "reasons": {**node.reasons},

@@ -59,8 +59,7 @@ class Evaluated:
     itself, on the set of these, and on rows of its group. None: what it depends on is not known."""
     has_categories: bool = False  # some factor is coded by categories, even if not known by which
     makes_categories: bool = False  # the rows together decide categories, as in ``C(pd.cut(x, 3))``
-    failed: tuple[int, ...] | None = None
-    """Groups that an expression cannot be computed for; None: no expression looks at several rows."""
+    failed: tuple[int, ...] | None = None  # groups that some expression fails for; None: all look at a row
 
     def taken(self, rows: IntArray) -> Evaluated:
         categories = tuple((codes[rows], count) for codes, count in self.categories or ())

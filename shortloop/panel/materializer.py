@@ -46,8 +46,7 @@ class Materializer(PandasMaterializer):  # type: ignore[misc,no-any-unimported]
         self._expressions = expressions
         self._where = where
         self._groups = groups
-        self.failed: dict[int, Exception] = {}
-        """Groups that an expression cannot be computed for; its values are NaN."""
+        self.failed: dict[int, Exception] = {}  # groups that an expression fails for; its values are NaN
         frame = pd.DataFrame({name: column.coded() for name, column in columns.items()}, copy=False)
         super().__init__(frame, CONTEXT)
 
@@ -91,17 +90,21 @@ class Materializer(PandasMaterializer):  # type: ignore[misc,no-any-unimported]
         expression = self._expressions.get(expr, expr)
         if self._groups is None or is_elementwise(expression, self._columns):
             return self._evaluate_rows(expr, metadata, spec, read, self.data.index)
-        parts: list[Any] = [None] * len(self._groups)
-        variables: set[Any] = set()
+        tables: dict[int, dict[Any, FloatArray]] = {}
+        found: tuple[Any, Any] = (None, None)  # values and variables, of the last group
         for group, rows in enumerate(self._groups):
             some = {name: column.taken(rows).trimmed() for name, column in read.items()}
             own = replace(spec, transform_state={})  # knots, means and scales are those of the group
             index = pd.RangeIndex(rows.stop - rows.start)
             try:
-                parts[group], variables = self._evaluate_rows(expr, metadata, own, some, index)
+                found = self._evaluate_rows(expr, metadata, own, some, index)
             except Exception as error:  # Python in a formula may raise any
                 self.failed.setdefault(group, error)
-        return self._joined(parts), variables
+            else:
+                tables[group] = _table(found[0], len(index))
+        if not tables:
+            raise next(iter(self.failed.values()), NotByGroupError())
+        return self._joined(tables, found[0]), found[1]
 
     def _evaluate_rows(
         self, expr: str, metadata: Any, spec: Any, columns: Mapping[str, Column], index: pd.Index
@@ -131,30 +134,21 @@ class Materializer(PandasMaterializer):  # type: ignore[misc,no-any-unimported]
             values = column.typed() if column.dtype == "bool" else column.values
         return pd.Series(values, index, copy=False)
 
-    def _joined(self, parts: Sequence[Any]) -> Any:
-        """Put values of all groups together; NotByGroupError if they are not alike."""
+    def _joined(self, tables: Mapping[int, dict[Any, FloatArray]], value: Any) -> Any:
+        """Put columns of groups together, in the form of `value`; NotByGroupError if they are not alike."""
         assert self._groups is not None
-        known = next((each for each in parts if each is not None), None)
-        if known is None:
-            raise next(iter(self.failed.values()), NotByGroupError())
-        described = getattr(known, "__formulaic_metadata__", None)
-        if described is not None and described.kind.value == "categorical":
+        described = getattr(value, "__formulaic_metadata__", None)
+        names = [*next(iter(tables.values()))]
+        is_coded = described is not None and described.kind.value == "categorical"
+        if is_coded or any([*each] != names for each in tables.values()):
             raise NotByGroupError
-        tables = [
-            None if each is None else _table(each, rows.stop - rows.start)
-            for each, rows in zip(parts, self._groups, strict=True)
-        ]
-        names = next([*each] for each in tables if each is not None)
         whole = {name: np.full(self.nrows, np.nan) for name in names}
-        for each, rows in zip(tables, self._groups, strict=True):
-            if each is not None and [*each] != names:
-                raise NotByGroupError
-            for name, values in (each or {}).items():
-                whole[name][rows] = values
+        for group, table in tables.items():
+            for name, values in table.items():
+                whole[name][self._groups[group]] = values
         columns = {name: pd.Series(values, self.data.index, copy=False) for name, values in whole.items()}
-        known = getattr(known, "__wrapped__", known)
-        found: Any = columns if isinstance(known, dict) else columns.get("")
-        if found is None:
+        found: Any = columns.get("", columns)
+        if found is columns and not isinstance(getattr(value, "__wrapped__", value), dict):
             found = np.column_stack([*whole.values()])
         return found if described is None else FactorValues(found, metadata=described)
 
@@ -170,10 +164,9 @@ def _codes(values: Any, categories: Sequence[Any]) -> IntArray:
 
 def _without_extension(value: Any) -> Any:
     """Convert extension types of pandas to floats."""
-    is_series = isinstance(value, pd.Series) and not isinstance(value.dtype, np.dtype)
-    if not is_series or not pd.api.types.is_numeric_dtype(value.dtype):
-        return value
-    if hasattr(value, "__formulaic_metadata__"):  # which says how it is coded
+    is_extension = isinstance(value, pd.Series) and not isinstance(value.dtype, np.dtype)
+    is_coded = hasattr(value, "__formulaic_metadata__")  # which says how
+    if not is_extension or is_coded or not pd.api.types.is_numeric_dtype(value.dtype):
         return value
     return pd.Series(value.to_numpy(np.float64, na_value=np.nan), value.index)
 

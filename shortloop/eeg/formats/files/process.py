@@ -162,9 +162,7 @@ def _run(
                 raise
             except Exception as error:
                 problem = _unreadable(error)
-        said = [
-            (LINKED.sub("", str(each.message)), each.category, each.filename, each.lineno) for each in caught
-        ]
+        said = [(LINKED.sub("", str(w.message)), w.category, w.filename, w.lineno) for w in caught]
         signal.alarm(0)
         _dump((value, problem, said), answer)
         status = 0

@@ -90,8 +90,8 @@ import numpy as np
 import shortloop
 from shortloop.exax.patches.loading import load_from_source
 load_from_source()
-from shortloop.eeg.decoding.solvers.svm_interior import _products as f
-f(np.ones((3, 2)))
+from shortloop.eeg.decoding.solvers.svm_interior import _substitute as f
+f(np.ones((3, 64)), np.ones((2, 64)))
 print(json.dumps(sum(f.stats.cache_hits.values())))
 """
 

@@ -27,7 +27,7 @@ svg { --ink: #1b1f24; --paper: #fff; --edge: #6e7781; --cached: #0072B2; --build
   svg { --ink: #e4e8ec; --paper: #14181d; --edge: #8b949e; --cached: #6cb8ea; --build: #ff9a5c;
     --perhaps: #e0b050; }
 }
-text { fill: var(--ink); text-anchor: middle } .name { font-weight: 600 }
+text { fill: var(--ink); text-anchor: middle } g text:first-of-type { font-weight: 600 }
 rect { fill: var(--paper); stroke-width: 2 } path { fill: none; stroke: var(--edge); stroke-width: 1.3 }
 .reuse { stroke: var(--cached) } .build { stroke: var(--build); stroke-width: 3.5 }
 .perhaps { stroke: var(--perhaps); stroke-dasharray: 6 4 }
@@ -144,10 +144,7 @@ def svg(nodes: Mapping[Key, Node], title: str) -> str:
             f'height="{below - above:.1f}" rx="6"/>'
         )
         for place, line in enumerate(_lines(node), 1):
-            name = ' class="name"' if place == 1 else ""
-            parts.append(
-                f'<text{name} x="{middle:.1f}" y="{above + place * LINE + 3:.1f}">{escape(line)}</text>'
-            )
+            parts.append(f'<text x="{middle:.1f}" y="{above + place * LINE + 3:.1f}">{escape(line)}</text>')
         parts.append("</g>")
     height = top - LAYER + MARGIN
     head = (

@@ -115,7 +115,8 @@ class Equation:
         try:
             return self._evaluated(read, extra, drop, groups)
         except NotByGroupError:
-            return self._evaluated(read, extra, drop)
+            assert drop is None  # groups that were alike together are alike in parts
+            return self._evaluated(read, extra)
 
     def of_group(self, columns: Mapping[str, Column], roles: Mapping[str, str], rows: slice) -> Design:
         """Compute outcome and regressors of one group alone, without rows in which a factor is missing.
@@ -239,10 +240,9 @@ class Equation:
         design.outcome[materializer.missing(categorical=True)[rows]] = np.nan
         coded = [self._expressions.get(each, "") for each in materializer.coded()]
         apart = [each for each in coded if not each or coded_column(each) or is_elementwise(each, columns)]
+        known = categories if is_known else None
         failed = None if by_row else tuple(materializer.failed)
-        return Evaluated(
-            design, categories if is_known else None, bool(coded), len(apart) < len(coded), failed
-        )
+        return Evaluated(design, known, bool(coded), len(apart) < len(coded), failed)
 
     def _role(self, role: str, name: str, column: Column) -> FloatArray | IntArray:
         if role != "clusters":

@@ -32,7 +32,6 @@ BUILTINS = ("int", "float", "str", "bool")  # types that values of a column are 
 NUMERIC = ("abs", "clip", "round")
 METHODS = (*NUMERIC, "astype", "between", "fillna", "isin", "isna", "isnull", "notna", "notnull")
 """Methods of a column that look at one row at a time."""
-SEVERAL_ROWS = ("method", "limit")  # arguments that make `fillna` look at others
 OF_NUMPY = {
     "where": 3,
     "clip": 3,
@@ -101,10 +100,10 @@ def _is_elementwise(node: ast.AST, columns: Container[str]) -> bool:
         return True
     if isinstance(node, ast.Call):
         if isinstance(node.func, ast.Attribute) and node.func.attr in METHODS:
-            given = [*node.args, *(each.value for each in node.keywords if each.arg not in SEVERAL_ROWS)]
-            return len(given) == len(node.args) + len(node.keywords) and all(
-                _is_given(each, columns) or _is_elementwise(each, columns)
-                for each in (node.func.value, *given)
+            fills = any(each.arg in ("method", "limit") for each in node.keywords)  # from other rows
+            given = [node.func.value, *node.args, *(each.value for each in node.keywords)]
+            return not fills and all(
+                _is_given(each, columns) or _is_elementwise(each, columns) for each in given
             )
         known = len(node.args) == _values_of(node.func, columns)
         return known and not node.keywords and all(_is_elementwise(each, columns) for each in node.args)
@@ -218,7 +217,8 @@ def _bounds_of_call(node: ast.Call, columns: Mapping[str, Column]) -> Bounds | N
         return _bounds(node.args[0], columns)
     if not isinstance(node.func, ast.Attribute):
         raise _LosesDigitsError
-    method, argument = node.func.attr, node.args[0] if node.args else None
+    given = [*node.args, *(each.value for each in node.keywords)]
+    method, argument = node.func.attr, given[0] if given else None
     if method not in METHODS:
         _check_texts(node.func, columns)
         return None
@@ -229,7 +229,9 @@ def _bounds_of_call(node: ast.Call, columns: Mapping[str, Column]) -> Bounds | N
             _check_floats(of)
         return (of or OF_FLOAT) if kind.startswith("int") else (0, 1) if kind == "bool" else None
     if method in NUMERIC:
-        _check_floats(of)
+        _check_floats(of, *(_bounds(each, columns) for each in given))
+        if of is not None:  # whole numbers that others may multiply until they wrap around
+            raise _LosesDigitsError
         return None
     if method == "fillna" and argument is not None:
         other = _bounds(argument, columns)

@@ -101,7 +101,7 @@ class Materializer(PandasMaterializer):  # type: ignore[misc,no-any-unimported]
             except Exception as error:  # Python in a formula may raise any
                 self.failed.setdefault(group, error)
             else:
-                tables[group] = _table(found[0], len(index))
+                tables[group] = _table(found[0], index)
         if not tables:
             raise next(iter(self.failed.values()), NotByGroupError())
         return self._joined(tables, found[0]), found[1]
@@ -148,7 +148,7 @@ class Materializer(PandasMaterializer):  # type: ignore[misc,no-any-unimported]
                 whole[name][self._groups[group]] = values
         columns = {name: pd.Series(values, self.data.index, copy=False) for name, values in whole.items()}
         found: Any = columns.get("", columns)
-        if found is columns and not isinstance(getattr(value, "__wrapped__", value), dict):
+        if found is columns and not isinstance(getattr(value, "__wrapped__", value), dict | pd.DataFrame):
             found = np.column_stack([*whole.values()])
         return found if described is None else FactorValues(found, metadata=described)
 
@@ -181,14 +181,15 @@ def _without_value(factor: Any) -> np.ndarray:
     return np.asarray(found.any(axis=1) if found.ndim == 2 else found)
 
 
-def _table(value: Any, rows: int) -> dict[Any, FloatArray]:
+def _table(value: Any, index: pd.Index) -> dict[Any, FloatArray]:
     """Columns of what an expression returns for a group, each (rows,); "" if it is one column."""
     value = getattr(value, "__wrapped__", value)
-    try:
-        if not isinstance(value, dict):
-            array = np.asarray(value, np.float64)
-            value = {"": array} if array.ndim < 2 else dict(enumerate(array.T))
-        columns = {name: each for name, each in value.items() if not str(name).startswith("__")}
-        return {name: np.broadcast_to(np.asarray(each, np.float64), rows) for name, each in columns.items()}
-    except (TypeError, ValueError):
-        raise NotByGroupError from None
+    if not isinstance(value, dict | pd.DataFrame):
+        value = {"": value} if np.ndim(value) < 2 else dict(enumerate(np.asarray(value).T))
+    columns = {name: each for name, each in value.items() if not str(name).startswith("__")}
+    for each in columns.values():  # formulaic codes objects as categories, and moves rows to their index
+        is_moved = isinstance(each, pd.Series) and not each.index.equals(index)
+        is_number = pd.api.types.is_numeric_dtype(each if hasattr(each, "dtype") else np.asarray(each))
+        if is_moved or not is_number or np.shape(each) not in ((), (len(index),)):
+            raise NotByGroupError
+    return {name: np.broadcast_to(np.asarray(each, np.float64), len(index)) for name, each in columns.items()}

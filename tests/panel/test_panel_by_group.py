@@ -91,3 +91,34 @@ def test_a_group_of_its_own_is_no_other(wages: pd.DataFrame) -> None:
             alone = fit_frame(part, ["year"], model="ols", formula=formula)
             assert coefficients(found, group) == coefficients(alone, 0)
             assert alone.fits()["status"].tolist() == [found.fits()["status"][group]]
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        *(
+            "lag(old)",
+            "kind.map({'x': 1, 'y': 2})",
+            "hours.sort_values()",
+        ),
+        *("I(big.clip(lower=0) * big / 1e24)", "I(big.fillna(value=0) * big / 1e24)", "old.shift(1)"),
+    ],
+)
+def test_what_formulaic_makes_of_values_it_does_not_take_for_numbers(
+    wages: pd.DataFrame, expression: str
+) -> None:
+    """Truth values with gaps and objects are categories, rows go to their index, integers do not wrap."""
+    frame = wages.dropna().assign(old=wages["exper"] > 6, big=2**40 + wages["educ"] * 10**9)
+    frame["kind"] = pd.Categorical(np.where(frame["married"] == 1, "x", "y"))
+    frame = frame[frame["year"] < 1983].reset_index(drop=True)
+    formula = f"lwage ~ exper + {expression}"
+    found = fit_frame(frame, ["year"], model="ols", formula=formula)
+    compared = 0
+    for group, (_, part) in enumerate(frame.assign(big=frame["big"].astype(float)).groupby("year")):
+        design = model_matrix(formula, part.reset_index(drop=True), na_action="drop", context={"pd": pd})
+        if found.arrays["status"][group] == 0:
+            theirs = sm.OLS(np.asarray(design.lhs, float)[:, 0], np.asarray(design.rhs, float)).fit()
+            known = dict(zip(map(str, design.rhs.columns), theirs.params, strict=True))
+            assert coefficients(found, group) == pytest.approx(known, rel=1e-6, abs=1e-9)
+            compared += 1
+    assert compared == 3

@@ -59,8 +59,9 @@ def print_graph(script: str, by_partition: bool, file: Path | None, as_json: boo
     """Print the graph of each pipeline of a build script, or write the picture of the last one."""
     from shortloop.plan.dry_run import dry_run
 
-    if file is not None and file.suffix not in (".svg", ".mmd"):
-        raise InputError("unknown format of a graph", file=file, expected="a name that ends in .svg or .mmd")
+    if file is not None and not (file.suffix in (".svg", ".mmd") and file.parent.is_dir()):
+        expected = "a name that ends in .svg or .mmd, in a folder that exists"
+        raise InputError("a graph cannot be written there", file=file, expected=expected)
     planned = dry_run(script)
     graphs = [(plan, graph_of(plan, planned.seconds, by_partition)) for plan in planned.plans]
     if file is not None:
@@ -121,19 +122,18 @@ def svg(nodes: Mapping[Key, Node], title: str) -> str:
     for key, node in nodes.items():
         lines = _lines(node)
         size[key] = (max(map(len, lines)) * CHARACTER + 2 * MARGIN, len(lines) * LINE + MARGIN)
-    width = max(sum(size[key][0] + GAP for key in row) for row in rows)
-    width = max(width, len(title) * CHARACTER) + 2 * MARGIN
+    widths = [sum(size[key][0] + GAP for key in row) for row in rows]
+    width = max(len(title) * CHARACTER, *widths) + 2 * MARGIN
     at: dict[Any, tuple[float, float, float]] = {}  # middle, top and bottom of each
     top = 2 * MARGIN + LINE
-    for row in rows:
-        height = max(size[key][1] for key in row)
-        left = (width - sum(size[key][0] + GAP for key in row)) / 2
+    for row, wide in zip(rows, widths, strict=True):
+        height, left = max(size[key][1] for key in row), (width - wide) / 2
         for key in row:
             at[key] = (left + (size[key][0] + GAP) / 2, top, top + height)
             left += size[key][0] + GAP
         top += height + LAYER
     parts = [_curve(at[one], at[other]) for one, other in edges]
-    passes = [at[key] for row in rows for key in row if key not in nodes]
+    passes = (each for key, each in at.items() if key not in nodes)
     parts += [f'<path d="M{middle:.1f} {above:.1f}V{below:.1f}"/>' for middle, above, below in passes]
     for key, node in nodes.items():
         (middle, above, below), (wide, _) = at[key], size[key]
@@ -209,8 +209,8 @@ def _print(nodes: Mapping[Key, Node]) -> None:
         rows.append((node.name, *number, duration(node.seconds) if node.seconds else "", above))
     columns = (*WORDS.values(), "time")
     print_table(("stage", *columns, "made from"), rows, right=columns, wrap="made from")
-    jobs = sum(node.states.total() for node in nodes.values())
-    print_lines("", f"{counted(jobs, 'job')}; `shortloop graph --output graph.svg` draws them")
+    jobs = counted(sum(node.states.total() for node in nodes.values()), "job")
+    print_lines("", f"{jobs}; `shortloop graph --output graph.svg` draws them")
 
 
 def _fields(nodes: Mapping[Key, Node]) -> list[dict[str, object]]:

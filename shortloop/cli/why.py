@@ -150,7 +150,7 @@ class _Printer:
                 more = f", and {number - 1} more like it" if number > 1 else ""
                 end = again = self._again((each.manifest.job, each.before))
                 if not each.is_followed:
-                    end = f": `shortloop why {each.manifest.job}` goes on from here"
+                    end = f": `shortloop why {each.manifest.job}` continues from here"
                 elif not each.causes:
                     end = f", same code and inputs as {each.before}, but a different result"
                 print_lines(f"{indent}    {_job_name(each)} ({_stage(each)}){more}{end}")

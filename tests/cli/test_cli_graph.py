@@ -119,6 +119,7 @@ def test_as_a_picture(runs: Runs, tmp_path: Path, by_partition: bool) -> None:
             assert not any(a < x < a + w and b < y < b + h for a, b, w, h in boxes)
 
 
-def test_an_unknown_format_is_refused(runs: Runs, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="unknown format of a graph"):
-        print_graph("build_toy", False, tmp_path / "graph.doc")
+@pytest.mark.parametrize("name", ["graph.doc", "nowhere/graph.svg"])
+def test_where_no_graph_can_be_written_is_refused(runs: Runs, tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match="a graph cannot be written there"):
+        print_graph("build_toy", False, tmp_path / name)

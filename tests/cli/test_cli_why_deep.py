@@ -32,5 +32,5 @@ def test_a_chain_of_many_jobs(
     goes_on = f"main-{2 * LENGTH - 1 - DEEPEST}"
     assert (
         said.splitlines()[-1].strip()
-        == f"{goes_on} {LENGTH - 1 - DEEPEST} (scores): `shortloop why {goes_on}` goes on from here"
+        == f"{goes_on} {LENGTH - 1 - DEEPEST} (scores): `shortloop why {goes_on}` continues from here"
     )

@@ -43,7 +43,7 @@ FRAME = (
     {"prepare"},
     {"upkeep"},
     {"report"},
-    {"script", "study_run", "notebook", "sweep"},
+    {"script", "study_run", "notebook", "profile", "sweep"},
     {"analyses"},
     {"cli", "testing"},
 )
@@ -203,7 +203,8 @@ def test_modules_are_looked_up_by_name_in_few_places() -> None:
     # the method of a job, as a job begins; who imports what, which is only heard; what methods import
     # themselves, only earlier; stages of a notebook, to see whether they can be; a method, to see what it
     # takes; alternatives of settings, which a stage says too; types of a stage's options, which it imports;
-    # libraries of tables, which are in the key of a job that is made from tables; the stage.
+    # libraries of tables, which are in the key of a job that is made from tables; the stage; the method of a
+    # job that is repeated, its recorder, and functions whose lines are recorded.
     assert calls == {
         "shortloop/__init__.py",
         "shortloop/analyses.py",
@@ -215,10 +216,13 @@ def test_modules_are_looked_up_by_name_in_few_places() -> None:
         "shortloop/frames/runners.py",
         "shortloop/exax/job_process.py",
         "shortloop/exax/libraries.py",
+        "shortloop/exax/repeated_job.py",
         "shortloop/exax/patches/preload.py",
         "shortloop/exax/patches/watch.py",
         "shortloop/notebook/driver.py",
         "shortloop/plan/signature.py",
+        "shortloop/profile/recorders.py",
+        "shortloop/units/recording.py",
         "shortloop/panel/models/statsmodels.py",
         "shortloop/settings/base.py",
         "shortloop/stages/task.py",

@@ -15,6 +15,7 @@ from io import TextIOWrapper
 
 # Control characters but newline and tab; marks that turn the direction of writing; what ends a line in
 # some programs only; halves of characters, which is how Python reads a file name that is no UTF-8.
+SIZES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNFIT = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 _IN_TEXT = re.compile(_UNFIT)
 _IN_LINE = re.compile(rf"{_UNFIT}|[\t\n]")
@@ -31,6 +32,14 @@ def printable(text: object) -> str:
 def one_line(text: object) -> str:
     """Escape invisible characters, newlines and tabs."""
     return _IN_LINE.sub(_escape, str(text))
+
+
+def amount(size: float) -> str:
+    if size < 1000:
+        return f"{size:.0f} B"
+    unit = next(unit for unit, scale in SIZES.items() if size < 999.5 * scale or unit == "TB")
+    value = size / SIZES[unit]
+    return f"{value:.1f} {unit}" if value < 9.95 else f"{value:.0f} {unit}"
 
 
 def duration(seconds: float) -> str:

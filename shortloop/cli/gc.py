@@ -7,9 +7,9 @@ from collections import Counter, defaultdict
 from contextlib import nullcontext
 
 from shortloop.base.errors import InputError
-from shortloop.base.text import counted, duration
+from shortloop.base.text import amount, counted, duration
 from shortloop.cli.jobs import entry_fields
-from shortloop.cli.output import amount, parse_age, parse_size, print_document, print_lines, print_table
+from shortloop.cli.output import parse_age, parse_size, print_document, print_lines, print_table
 from shortloop.store.store import Store
 from shortloop.store.workdir import is_gone
 from shortloop.upkeep.deletion import delete, idle_project, old_parts, pipelines_of, to_delete

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from shortloop.base.errors import InputError
-from shortloop.base.text import counted, duration
+from shortloop.base.text import amount, counted, duration
 from shortloop.cli.output import (
-    amount,
     moment,
     parse_age,
     parse_size,

@@ -22,7 +22,7 @@ NAMED = 8  # units in a message
 
 
 def print_logs(job: str, partition: str | None, unit: str | None, follow: bool) -> None:
-    folders = _jobs(job, partition)
+    folders = jobs_named(job, partition)
     running = {folder: follow and _is_running(folder) for folder in folders}
     missing: list[str] = []
     for folder in folders:
@@ -94,7 +94,7 @@ def _is_running(folder: Path) -> bool:
     return False
 
 
-def _jobs(what: str, partition: str | None) -> list[Path]:
+def jobs_named(what: str, partition: str | None = None) -> list[Path]:
     """Folder of a job, or of the newest job of each partition of a stage, even if it failed."""
     if re.fullmatch(r".+-\d+", what):
         return [job_directory(what)]

@@ -262,6 +262,32 @@ def logs(
 
 
 @app.command()
+def profile(
+    job: Annotated[str | None, Argument(help="Job id or stage; default: the latest run.")] = None,
+    last: Annotated[bool, Option("--last", help="The longest job that the latest run built.")] = False,
+    run: Annotated[int | None, Option(metavar="NUMBER", help="A run, of which no job is repeated.")] = None,
+    time: Annotated[bool, Option("--time", help="Functions, by cProfile (default).")] = False,
+    lines: Annotated[bool, Option("--lines", help="Lines of functions, by line_profiler.")] = False,
+    function: Annotated[list[str] | None, Option(help="With --lines: of this one. Repeatable.")] = None,
+    memory: Annotated[bool, Option("--memory", help="Allocations, by memray.")] = False,
+    sample: Annotated[bool, Option("--sample", help="Stacks of all processes, by py-spy.")] = False,
+    output: Annotated[Path | None, Option(help="Folder to write to; default: profile/ in results.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Show where the time or memory of a job goes: it is repeated in a scratch folder, the cache untouched.
+
+    Of a stage, the longest job. Without a job, show which jobs of a run decide how long it takes.
+    """
+    from shortloop.cli.profile import chosen_job, chosen_profiler, print_run_times, profile_job
+
+    how = chosen_profiler({"time": time, "lines": lines, "memory": memory, "sample": sample}, function)
+    if job is None and not last:
+        print_run_times(run, how, as_json)
+    else:
+        profile_job(chosen_job(job, last, run), how or "time", function or [], output, as_json)
+
+
+@app.command()
 def compare(
     first: Annotated[str, Argument(help="Job id, e.g. main-12.")],
     second: Annotated[str, Argument(help="Job id of the same stage, e.g. main-31.")],

@@ -17,9 +17,8 @@ from typing import Any, TextIO
 
 from shortloop.base.errors import InputError
 from shortloop.base.terminal import StatusLine, table_lines, wrapped
-from shortloop.base.text import duration, one_line, printable
+from shortloop.base.text import SIZES, duration, one_line, printable
 
-SIZES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 STYLES = {"bold": "\x1b[1m", "dim": "\x1b[2m", "red": "\x1b[31m"}
 AGES = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 SHOW_AFTER = 2.0  # s
@@ -68,14 +67,6 @@ def _styled(line: str, style: str) -> str:
 
 def _terminal_columns() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-
-
-def amount(size: float) -> str:
-    if size < 1000:
-        return f"{size:.0f} B"
-    unit = next(unit for unit, scale in SIZES.items() if size < 999.5 * scale or unit == "TB")
-    value = size / SIZES[unit]
-    return f"{value:.1f} {unit}" if value < 9.95 else f"{value:.0f} {unit}"
 
 
 def parse_size(text: str) -> int:

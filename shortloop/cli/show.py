@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from shortloop.base.errors import InputError
-from shortloop.base.text import one_line
-from shortloop.cli.output import amount, moment, print_document, print_facts, print_lines, print_table
+from shortloop.base.text import amount, one_line
+from shortloop.cli.output import moment, print_document, print_facts, print_lines, print_table
 from shortloop.plan.explain.reasons import option_rows
 from shortloop.project.project import job_directory
 from shortloop.stages.failures import failed_units

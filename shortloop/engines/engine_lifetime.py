@@ -12,19 +12,21 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Mapping
 from typing import TextIO
 
 from shortloop.base.plain import Plain
 from shortloop.base.text import one_line
 from shortloop.keys.own_code import ROOT
-from shortloop.project.project import cache_directory, project_directory
+from shortloop.project.project import project_directory
 from shortloop.settings.engine import EngineSettings
 from shortloop.stages.threads import VARIABLES
-from shortloop.units.messages import HERE, SLICES, AskedOfEngine, EngineNote, note_file
+from shortloop.units.messages import HERE, SLICES, AskedOfEngine, EngineNote, engine_folder, note_file
 from shortloop.units.process_ends import ends_with_this
 
 PATIENCE = 20.0  # s that an engine may take to end
+LOOK_EVERY = 0.05  # s
 
 
 class RunningEngine(contextlib.AbstractContextManager["RunningEngine"]):
@@ -44,7 +46,7 @@ class RunningEngine(contextlib.AbstractContextManager["RunningEngine"]):
         where = self.settings.address or f"{HERE}, which takes some seconds to start"
         print(one_line(f"units are computed by {self.settings.name}, at {where}"), flush=True)
         self._folder = tempfile.mkdtemp(prefix="shortloop-")
-        cache = cache_directory("engine")
+        cache = engine_folder()
         for left in cache.glob("here-*"):  # by a run that was killed
             left.unlink(missing_ok=True)
         # A name that nobody has looked for yet: file systems that are shared may remember what was not there.
@@ -99,6 +101,13 @@ class RunningEngine(contextlib.AbstractContextManager["RunningEngine"]):
         with open(descriptor, "w", encoding="utf-8") as stream:
             stream.write(json.dumps(self._note))
         part.replace(file)
+
+    def wait(self) -> None:
+        """Wait until the engine answers, or has ended, which its jobs say."""
+        while self._process is not None and self._process.poll() is None:
+            if os.path.exists(self._note["address"]):
+                break
+            time.sleep(LOOK_EVERY)
 
     def __exit__(self, *error: object) -> None:
         if self._process is None:

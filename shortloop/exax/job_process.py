@@ -50,13 +50,17 @@ def serve(connection: Connection, work: JobWork) -> None:
     gc.disable()  # as exax does in slices
     with tempfile.TemporaryDirectory(prefix="shortloop-") as folder, contextlib.ExitStack() as end:
         end.callback(withdraw)
-        process = _JobProcess(work, Path(folder))
+        compute: Any = _JobProcess(work, Path(folder)).compute
+        if "recorder" in work:
+            from shortloop.units.recording import recorded_batches
+
+            compute = recorded_batches(compute, work["recorder"], Path(folder))
         while True:
             try:
                 units = pickle.loads(connection.recv_bytes())
             except EOFError:
                 return
-            done, seconds = process.compute(units)
+            done, seconds = compute(units)
             connection.send_bytes(pickle.dumps((seconds, done.get("failure") is not None)))
             connection.send_bytes(pickle.dumps(done, pickle.HIGHEST_PROTOCOL))
 

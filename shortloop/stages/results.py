@@ -45,6 +45,7 @@ class Setup(TypedDict, total=False):
     _typing: list[tuple[str, str]]
     slices: int
     starttime: float
+    endtime: float
     exectime: dict[str, float]  # s
     parent: str
     is_build: bool

@@ -152,6 +152,9 @@ class Computing:
         write_notes(done.get("notes", b""))
         self.threads += done.get("threads", [])
         self._cpu_seconds += done.get("cpu_seconds", 0.0)
+        for name, content in done.get("recorded", {}).items():  # the job is in its scratch folder
+            with open(f"../../{name}", "ab") as stream:
+                stream.write(content)
         if printed := done.get("printed"):
             self._keep_printed(printed)
 

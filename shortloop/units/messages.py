@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 STALE = b"stale"  # answer of a forkserver whose loaded code has changed: a new one is needed
 SLICES = "slices"  # name of the engine that is exax itself
+ENGINE_FOLDER = "SHORTLOOP_ENGINE_FOLDER"  # of the environment: of a job that is repeated
 HERE = "this machine"  # place of an engine that a run has started
 Printed = list[tuple[bytes | None, str]]
 
@@ -65,6 +66,7 @@ class JobWork(TypedDict):
     package: str  # of the method
     task: Mapping[str, object]  # fields of a `Task`, without those that depend on the process
     mirrored: NotRequired[Mirrored]  # on a node without the project
+    recorder: NotRequired[list[str]]  # of a job that is repeated: see `units.recording`
 
 
 class Failure(TypedDict):
@@ -83,6 +85,7 @@ class UnitsDone(TypedDict):
     notes: NotRequired[bytes]  # that it took since it said so last
     printed: NotRequired[Printed]  # by each unit since then, in their order; None: beside the units
     failure: NotRequired[Failure | None]  # why it did not compute the others
+    recorded: NotRequired[dict[str, bytes]]  # files of its recorder
 
 
 class Reply(NamedTuple):
@@ -127,9 +130,13 @@ class Mirrored(TypedDict):
     absent: list[str]  # folders that count as missing here, whatever there is of their names
 
 
+def engine_folder() -> Path:
+    return cache_directory(os.environ.get(ENGINE_FOLDER, "engine"))
+
+
 def note_file() -> Path:
     """File of the `EngineNote`, during a run that has an engine."""
-    return cache_directory("engine") / "run.json"
+    return engine_folder() / "run.json"
 
 
 def engine_of_run() -> EngineNote | None:

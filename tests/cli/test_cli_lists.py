@@ -14,9 +14,9 @@ from jobs_project import empty_project
 from toy_jobs import ToyJobs, toy_project
 
 from shortloop.base.errors import InputError
-from shortloop.base.text import duration
+from shortloop.base.text import amount, duration
 from shortloop.cli.jobs import Filter, print_jobs
-from shortloop.cli.output import amount, parse_age, parse_size, print_table
+from shortloop.cli.output import parse_age, parse_size, print_table
 from shortloop.cli.plan import print_plan
 from shortloop.plan import dry_run
 from shortloop.plan.dry_run import DryRun

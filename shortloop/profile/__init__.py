@@ -1,0 +1,1 @@
+"""Where the time and memory of jobs and runs go."""

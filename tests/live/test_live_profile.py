@@ -1,0 +1,216 @@
+"""`shortloop profile`: planted bottlenecks are named on every engine, and the cache stays as it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from live_project import EmptyProject, LiveProject, fixture_of
+
+METHODS = {
+    "numbers": """\
+import numpy as np
+from shortloop import stage
+
+
+@stage
+def numbers(n: int):
+    return {"x": np.random.default_rng(0).normal(size=n)}
+""",
+    "locked": """\
+import fcntl
+import tempfile
+import time
+from shortloop import Job, stage
+
+
+def each(numbers: Job):
+    return {f"u{n}": n for n in range(6)}
+
+
+def guarded(n):
+    with open(f"{tempfile.gettempdir()}/lock", "w") as lock:
+        fcntl.lockf(lock, fcntl.LOCK_EX)
+        time.sleep(0.1)
+        return n * 2
+
+
+@stage(units=each)
+def locked(n):
+    return {"y": guarded(n)}
+""",
+    "slow": """\
+from shortloop import Job, stage
+
+
+def each(numbers: Job):
+    return {f"u{n}": n for n in range(4)}
+
+
+@stage(units=each)
+def slow(n):
+    total = 0
+    for k in range(300):
+        total += k
+    rest = sum(i * i for i in range(400_000))  # planted
+    return {"y": rest + total + n}
+""",
+    "peak": """\
+import numpy as np
+from shortloop import Job, stage
+
+
+def each(numbers: Job):
+    return {f"u{n}": n for n in range(4)}
+
+
+def wasteful(n):
+    return np.ones(2_000_000).sum() + n
+
+
+@stage(units=each)
+def peak(n):
+    return {"y": wasteful(n) + np.zeros(1000).sum()}
+""",
+    "plain": """\
+import time
+
+jobs = ("numbers",)
+
+
+def analysis(sliceno):
+    time.sleep(0.05)
+
+
+def synthesis(analysis_res):
+    return len([*analysis_res])
+""",
+}
+SCRIPT = """\
+from shortloop import pipeline
+
+
+@pipeline
+def main(run):
+    numbers = run.build("numbers", n=1000)
+    for name in ("locked", "slow", "peak"):
+        run.build(name, numbers=numbers)
+    return run.build("plain", numbers=numbers)
+"""
+
+
+class Planted(EmptyProject):
+    """Stages with a bottleneck each."""
+
+    sources: ClassVar = {
+        **{f"methods/a_{name}.py": text for name, text in METHODS.items()},
+        "build_scripts/build_planted.py": SCRIPT,
+    }
+
+    def profile(self, *arguments: str, **environment: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.works("profile", *arguments, "--json", **environment))
+        return found
+
+
+empty = fixture_of(Planted, server=False)
+
+
+@pytest.fixture(scope="module")
+def planted(empty: Planted) -> Iterator[Planted]:
+    """All jobs are built once; what is profiled leaves no trace among them."""
+    empty.works("run", "planted")
+    before = _files(empty)
+    yield empty
+    assert _files(empty) == before
+
+
+def _files(project: LiveProject) -> dict[str, int]:
+    """Files of jobs, and folders of engines, with their times."""
+    folder = project.folder / "workdirs"
+    found = [*folder.glob("main/*/*"), *folder.glob(".cache/engine-*"), *folder.glob("main/.*/*")]
+    return {str(each): each.stat().st_mtime_ns for each in found}
+
+
+@pytest.mark.parametrize(
+    "engine", ["slices", "joblib", *(pytest.param(each, marks=pytest.mark.slow) for each in ("dask", "ray"))]
+)
+@pytest.mark.parametrize(
+    ("stage", "how", "place"),
+    [
+        ("locked", "time", "time.sleep"),
+        ("slow", "lines", "slow (methods/a_slow.py:13): rest = sum"),
+        ("peak", "memory", "wasteful (methods/a_peak.py:10)"),
+    ],
+)
+def test_what_is_planted_is_named(planted: Planted, engine: str, stage: str, how: str, place: str) -> None:
+    found = planted.profile(stage, f"--{how}", SHORTLOOP_ENGINE=engine)
+    assert found["same_result"] is True
+    assert place in found["rows"][0][[*found["rows"][0]][-1]]
+    assert found["longest_units"]
+    assert all(Path(each).stat().st_size for each in found["files"])
+
+
+def test_samples_are_of_phases_alone(planted: Planted) -> None:
+    found = planted.profile("locked", "--sample")
+    assert "guarded (methods/a_locked.py:11)" in found["rows"][0]["function"]
+    assert not any("repeated_job" in row["function"] for row in found["rows"])
+
+
+def test_a_method_of_exax(planted: Planted) -> None:
+    found = planted.profile("plain")
+    assert found["same_result"] is True
+    assert found["phases"].keys() == {"units", "finish"}
+    assert any("time.sleep" in row["function"] for row in found["rows"])
+
+
+def test_named_functions(planted: Planted) -> None:
+    found = planted.profile("peak", "--function", "methods.a_peak.wasteful")
+    assert all("wasteful" in row["line"] for row in found["rows"])
+    assert "no such function" in planted.shortloop("profile", "peak", "--function", "a.b").fails()
+
+
+def test_a_run(planted: Planted) -> None:
+    found = planted.profile()
+    assert found["critical_path"][0]["stage"] == "numbers"
+    assert len(found["critical_path"]) == 2
+    said = planted.works("profile")
+    assert f"`shortloop profile {found['critical_path'][-1]['job']}`" in said
+    assert planted.profile("--last")["job"] == found["critical_path"][-1]["job"]
+
+
+def test_what_cannot_be_repeated_is_refused(planted: Planted) -> None:
+    for arguments, expected in (
+        (("locked", "--time", "--memory"), "one profiler at a time"),
+        (("locked", "--last"), "a job and a run"),
+        (("--memory",), "--last --memory"),
+        (("nothing",), "unknown stage"),
+        (("locked", "--output", "build_scripts/build_planted.py"), "cannot be written there"),
+    ):
+        assert expected in planted.shortloop("profile", *arguments).fails()
+
+
+def test_other_code_gives_another_result_and_an_error_is_shown(planted: Planted) -> None:
+    job = planted.profile("slow")["job"]
+    planted.edit("methods/a_slow.py", "rest + total", "rest - total")
+    assert planted.profile(job)["same_result"] is False
+    planted.edit("methods/a_slow.py", "rest - total", "rest / (total * 0)")
+    said = planted.shortloop("profile", job).fails()
+    assert "ZeroDivisionError" in said
+    assert f"{job} failed when it was repeated" in said
+    planted.edit("methods/a_slow.py", "rest / (total * 0)", "rest + total")
+
+
+def test_a_deleted_input_is_named(planted: Planted) -> None:
+    (number,) = [path for path in planted.folder.glob("workdirs/main/*/post.json") if "numbers" in _of(path)]
+    number.rename(number.with_name("post.deleted.json"))
+    said = planted.shortloop("profile", "locked").fails()
+    number.with_name("post.deleted.json").rename(number)
+    assert "an input of the job was deleted" in said
+    assert number.parent.name in said
+
+
+def _of(post: Path) -> str:
+    return str(json.loads((post.parent / "setup.json").read_text())["method"])

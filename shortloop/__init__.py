@@ -25,6 +25,7 @@ _PUBLIC = {
     "Settings": "shortloop.settings.base",
     "Stage": "shortloop.stages.stage",
     "Values": "shortloop.stages.stage",
+    "isolate": "shortloop.isolation",
     "load": "shortloop.store.loaded",
     "pipeline": "shortloop.script",
     "read_study": "shortloop.eeg.study.load",

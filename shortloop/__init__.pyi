@@ -4,6 +4,7 @@ from shortloop.base.errors import InputError as InputError
 from shortloop.base.seeds import seed_for as seed_for
 from shortloop.eeg.study.load import read_study as read_study
 from shortloop.exax.declare import stage as stage
+from shortloop.isolation import isolate as isolate
 from shortloop.run.executor import run_pipeline as run_pipeline
 from shortloop.script import pipeline as pipeline
 from shortloop.settings.base import Settings as Settings

@@ -43,7 +43,7 @@ FRAME = (
     {"prepare"},
     {"upkeep"},
     {"report"},
-    {"script", "study_run", "notebook", "profile", "sweep"},
+    {"isolation", "script", "study_run", "notebook", "profile", "sweep"},
     {"analyses"},
     {"cli", "testing"},
 )
@@ -217,6 +217,7 @@ def test_modules_are_looked_up_by_name_in_few_places() -> None:
         "shortloop/exax/job_process.py",
         "shortloop/exax/libraries.py",
         "shortloop/exax/repeated_job.py",
+        "shortloop/isolation.py",
         "shortloop/exax/patches/preload.py",
         "shortloop/exax/patches/watch.py",
         "shortloop/notebook/driver.py",

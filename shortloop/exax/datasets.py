@@ -10,6 +10,8 @@ Made for exax 2025.11.11. Upstream: exax could check the number of slices of eac
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from shortloop.base.errors import InputError
@@ -54,6 +56,13 @@ def forget_other_slices(slices: int) -> None:
                 jobs.remove(job)
                 self.db_by_workdir[job.rsplit("-", 1)[0]][job]["current"] = False
         return done
+
+
+def know_workdirs(workdirs: Mapping[str, Path]) -> None:
+    """Have exax find jobs and datasets in this process, which it has not started."""
+    from accelerator.job import WORKDIRS
+
+    WORKDIRS.update({name: str(folder) for name, folder in workdirs.items()})
 
 
 def open_dataset(name: str) -> Dataset:

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from shortloop.exax.cost import cpu_seconds
-from shortloop.exax.datasets import open_dataset, refuse_other_slices
+from shortloop.exax.datasets import know_workdirs, open_dataset, refuse_other_slices
 from shortloop.exax.listener import note_units
 from shortloop.exax.patches.watch import watch_units
 from shortloop.project.project import project_directory
@@ -160,7 +160,7 @@ def _pickled(stage: Stage, value: object) -> bytes:
 
 def _join_job(work: JobWork, folder: Path) -> None:
     """Make this process one of a job: without modules of other jobs, noting what it loads and reads."""
-    from accelerator import g, job
+    from accelerator import g
 
     os.chdir(folder)
     mirrored = work.get("mirrored")
@@ -170,7 +170,7 @@ def _join_job(work: JobWork, folder: Path) -> None:
     # Where exax's parts report what they do; nobody need listen.
     os.environ["BD_STATUS_FD"] = str(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).detach())
     refuse_other_slices()
-    job.WORKDIRS.update({name: str(each) for name, each in here().workdirs.items()})
+    know_workdirs(here().workdirs)
     take_notes(folder)
     watch_units(work["package"], work["closure"])
     if mirrored is not None:

@@ -1,0 +1,82 @@
+"""``shortloop isolate``: a stage alone in one process, in a session, a debugger or a script."""
+
+from __future__ import annotations
+
+import code
+import contextlib
+import pdb
+from pathlib import Path
+
+from shortloop.base.errors import InputError
+from shortloop.base.text import counted, one_line, short_list
+from shortloop.cli.logs import jobs_named
+from shortloop.cli.output import Waiting, print_lines
+from shortloop.exax.tracebacks import user_traceback
+from shortloop.isolation import IsolatedStage, isolate
+from shortloop.run.runs import read_runs, run_numbers
+from shortloop.store.setup import setup_of
+
+SCRIPT = '''\
+"""{title}, alone in one process: run it, or load it in a notebook."""
+
+import shortloop
+
+stage = shortloop.isolate("{job}"{more})
+print(stage.inputs)
+print(stage.units)
+values = stage.compute({unit})
+print(values)
+'''
+
+
+def isolate_stage(what: str, unit: str | None, debug: bool, dummy: bool, script: Path | None) -> None:
+    """Open the newest job of a stage, or a job, and do with it what is asked for."""
+    folder = max(jobs_named(what), key=lambda each: setup_of(each).get("starttime", 0.0))
+    setup = setup_of(folder)
+    title = one_line(f"{setup['method']} {setup['options'].get('partition') or ''}".strip())
+    title = f"{title} ({folder.name})"
+    stage = isolate(folder.name, dummy)
+    named = [unit] if unit is not None else stage.units[:1]
+    if script is not None:
+        more, first = (", dummy=True" if dummy else ""), (repr(named[0]) if named else "")
+        text = SCRIPT.format(title=title, job=folder.name, more=more, unit=first)
+        try:
+            script.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise InputError("a script cannot be written there", file=script, found=error.strerror) from None
+        print_lines(f"written: {script}")
+    elif debug:
+        _debug(stage, title, [unit] if unit is not None else _in_turn(stage, setup["method"]))
+    else:
+        inputs = ", ".join(stage.inputs)
+        units = short_list(stage.units, 4) or "none"
+        example = f"stage.compute({named[0]!r})" if named else "stage.compute()"
+        with contextlib.suppress(ImportError):
+            import readline  # noqa: F401  lines of the session can be edited
+        code.interact(
+            f"{title}, alone in this process: `stage.inputs` ({inputs}), `stage.units` ({units}), "
+            f"`{example}`",
+            local={**stage.inputs, "stage": stage},
+            exitmsg="",
+        )
+
+
+def _in_turn(stage: IsolatedStage, method: str) -> list[str]:
+    """Units of a stage, first those that the error of the latest run names; an empty name is all of it."""
+    said = "".join(record.error for _, record, _ in read_runs(run_numbers()[-1:]))
+    named = [unit for unit in stage.units if f"{unit} of {method}" in said or f"in unit {unit}" in said]
+    return [*dict.fromkeys([*named, *stage.units]), ""]
+
+
+def _debug(stage: IsolatedStage, title: str, units: list[str]) -> None:
+    with Waiting("computed") as waiting:
+        for done, unit in enumerate(units):
+            waiting.tell(done, len(units))
+            try:
+                stage.compute(unit)
+            except Exception as error:
+                failed = f"{unit} of {title}" if unit else title
+                print_lines(user_traceback(error), "", f"{failed} failed; `u` and `d` move through the calls")
+                pdb.post_mortem(error.__traceback__)
+                return
+    print_lines(f"{counted(len(units) - 1, 'unit')} of {title} computed: none failed")

@@ -27,6 +27,7 @@ RUN_IN = {
     "docs/json.md": "my-study",
     "docs/looking-up.md": "my-study",
     "docs/panel.md": "my-panel",
+    "docs/profiling.md": "my-analysis",
     "docs/recordings.md": "my-study",
     "docs/stages.md": "my-study",
     "docs/stages.md#A class": "my-analysis",

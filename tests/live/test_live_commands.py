@@ -59,6 +59,7 @@ SLOW = (
     "json.md",
     "looking-up.md",
     "panel.md",
+    "profiling.md",
     "recordings.md",
     "stages.md",
     "sweep.md",
@@ -78,6 +79,8 @@ SAID = {
     "first-study.md: shortloop plan": "group (amplitude): option settings.smooth: 1.0 → 0.0",
     "first-study.md: shortloop run --settings study.toml": "0 jobs built",
     "first-study.md: shortloop why group": "option settings.smooth: 1.0 → 0.0",
+    "profiling.md: shortloop profile anova --lines": "bottleneck     a line",
+    "profiling.md: shortloop isolate anova --debug": "8 units of anova (main-",
     "troubleshooting.md: shortloop run --force main-1": "came out the same as main-1",
     "your-own-analysis.md: shortloop run analysis": "jobs built",
 }

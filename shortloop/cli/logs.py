@@ -13,7 +13,7 @@ from pathlib import Path
 from shortloop.base.errors import InputError
 from shortloop.base.text import one_line, short_list
 from shortloop.exax.live_output import OF_EXAX, LiveOutput, parts_of_output, shown_line
-from shortloop.project.project import job_directory, job_folders
+from shortloop.project.project import FINISHED, job_directory, job_folders
 from shortloop.store.setup import setup_of
 from shortloop.units.unit_output import PrintedUnit, printed_units
 
@@ -94,7 +94,7 @@ def _is_running(folder: Path) -> bool:
     return False
 
 
-def jobs_named(what: str, partition: str | None = None) -> list[Path]:
+def jobs_named(what: str, partition: str | None = None, finished: bool = False) -> list[Path]:
     """Folder of a job, or of the newest job of each partition of a stage, even if it failed."""
     if re.fullmatch(r".+-\d+", what):
         return [job_directory(what)]
@@ -104,7 +104,7 @@ def jobs_named(what: str, partition: str | None = None) -> list[Path]:
     for folder in job_folders():
         setup = setup_of(folder)
         stage, of = str(setup.get("method", "")), str(setup.get("options", {}).get("partition") or "")
-        if stage == what:
+        if stage == what and (not finished or (folder / FINISHED).exists()):
             partitions.add(of)
             if partition in (None, of):
                 found.pop(of, None)  # the newest come last

@@ -50,10 +50,9 @@ def chosen_job(what: str | None, is_last: bool, run: int | None) -> str:
             "a job and a run are named", found=what, hint="leave out --last and --run, or the job"
         )
     if what is not None:
+        folders = jobs_named(what, finished=True)
         found = {
-            folder.name: setup_of(folder)["exectime"]["total"]
-            for folder in jobs_named(what)
-            if (folder / FINISHED).exists()
+            each.name: setup_of(each)["exectime"]["total"] for each in folders if (each / FINISHED).exists()
         }
     else:
         found = {job.job: job.seconds for job in _times_of_run(run)[1].jobs.values()}

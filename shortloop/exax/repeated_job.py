@@ -14,9 +14,11 @@ import inspect
 import json
 import os
 import select
+import signal
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
@@ -49,14 +51,16 @@ def lay_out_scratch(job: Path, folder: Path) -> Path:
 
 def main(folder: Path) -> int:
     """Repeat the job of a scratch folder; 0 if it succeeds. Its errors are printed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: who has started this ends it
     set_single_thread()
     import_from_project()
     os.chdir(project_directory())
     order = json.loads((folder / "recorder.json").read_text(encoding="utf-8"))
     setup = cast("dict[str, Any]", json_object(folder / SCRATCH / f"{SCRATCH}-1" / "setup.json"))
-    from accelerator import launch
+    from accelerator import iowrapper, launch
 
     from shortloop.exax import datasets, tracebacks
+    from shortloop.exax.patches import patch
     from shortloop.exax.patches.job_monitor import name_lost_units
     from shortloop.exax.patches.preload import import_all, imports_of
     from shortloop.exax.patches.processes import keep_line_ends, refuse_unknown_version
@@ -64,6 +68,12 @@ def main(folder: Path) -> int:
 
     refuse_unknown_version()
     keep_line_ends()
+
+    @patch(iowrapper, "reader")
+    def read_output(original: Any, *arguments: Any, **more: Any) -> None:
+        with suppress(OSError):  # it deletes its folder, in which units have files, or which is gone
+            original(*arguments, **more)
+
     tracebacks.keep_causes()
     name_lost_units()
     datasets.refuse_other_slices()

@@ -17,7 +17,8 @@ from shortloop.base.seeds import seed_for
 from shortloop.base.text import short_list
 from shortloop.exax.datasets import know_workdirs, open_dataset
 from shortloop.exax.method import STAGE
-from shortloop.project.project import import_from_project, job_directory
+from shortloop.exax.notebook_methods import find_method_of
+from shortloop.project.project import job_directory
 from shortloop.stages.output import compute_row, keep_unit, lay_out
 from shortloop.stages.records import EARLIER, OBJECT, RECORD, RETRIED
 from shortloop.stages.results import Setup, open_result
@@ -59,8 +60,8 @@ def isolate(job: str, dummy: bool = False) -> IsolatedStage:
         If there is no such job, it is of no stage, or an input was deleted.
     """
     set_single_thread()
-    import_from_project()
     setup = setup_of(job_directory(job))
+    find_method_of(setup)
     stage = getattr(importlib.import_module(f"{setup['package']}.a_{setup['method']}"), STAGE, None)
     if stage is None:
         hint = "run a method of exax alone with `ax run`; it has no units"

@@ -172,8 +172,7 @@ def profile_job(job: str, how: str, functions: Sequence[str], output: Path | Non
 def _print(what: str, repeated: Repeated, times: JobTimes, report: Report) -> None:
     name = " of ".join(filter(None, (repeated.stage, repeated.partition)))
     print_lines(f"{repeated.job}: {name}, repeated with {what}", style="bold")
-    slower = times.seconds / repeated.before if repeated.before else 0.0
-    factor = f", {slower:.2f} × as long" if slower >= 0.01 else ""
+    factor = f", {times.seconds / repeated.before:.2f} × as long" if repeated.before > FEW else ""
     facts = [
         ("time", f"{duration(times.seconds)}; the kept job took {duration(repeated.before)}{factor}"),
         ("result", RESULTS[repeated.is_same]),

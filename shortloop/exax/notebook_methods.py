@@ -19,10 +19,18 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from shortloop.base.errors import InputError
 from shortloop.exax.listener import ask
 from shortloop.exax.patches import patch
 from shortloop.keys.methods import forget_methods
-from shortloop.project.project import CELLS, cache_directory, configuration, write_atomically
+from shortloop.project.project import (
+    CELLS,
+    cache_directory,
+    configuration,
+    import_from_project,
+    write_atomically,
+)
+from shortloop.stages.results import Setup
 from shortloop.units.messages import living_note
 
 LOADED = "loaded.txt"
@@ -56,6 +64,19 @@ def find_cells(folder: Path) -> None:
     importlib.invalidate_caches()
     configuration().method_directories[CELLS] = True
     forget_methods()
+
+
+def find_method_of(setup: Setup) -> None:
+    """Let this process find the method of a job, as it was written last if it is of a notebook."""
+    import_from_project()
+    if setup["package"] != CELLS:
+        return
+    name = f"{CELLS}/a_{setup['method']}.py"
+    folders = [each for each in _cells().iterdir() if (each / name).is_file()]
+    if not folders:
+        hint = "run its cell again"
+        raise InputError("the cell of a stage was written too long ago", stage=setup["method"], hint=hint)
+    find_cells(max(folders, key=lambda each: each.stat().st_mtime))
 
 
 @contextmanager

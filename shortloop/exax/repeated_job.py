@@ -20,15 +20,15 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from shortloop.keys.code import declares_code
 from shortloop.keys.methods import find_method
-from shortloop.project.project import configuration, import_from_project, project_directory
+from shortloop.project.project import configuration, project_directory
 from shortloop.stages.records import EARLIER, RETRIED
 from shortloop.stages.threads import set_single_thread
 from shortloop.store.process_notes import keep_logs
-from shortloop.store.setup import json_object
+from shortloop.store.setup import setup_of
 from shortloop.units.messages import JobWork
 from shortloop.units.process_ends import forks_end_with_this
 from shortloop.units.recording import recorder_of, time_units, timed
@@ -40,7 +40,7 @@ PIPE = 65536
 
 def lay_out_scratch(job: Path, folder: Path) -> Path:
     """Make the folder of a job that is to be repeated; it takes no results of others over."""
-    setup = cast("dict[str, Any]", json_object(job / "setup.json"))
+    setup: Any = setup_of(job)
     made = folder / SCRATCH / f"{SCRATCH}-1"
     made.mkdir(parents=True)
     options = {name: None if name in (EARLIER, RETRIED) else each for name, each in setup["options"].items()}
@@ -53,13 +53,13 @@ def main(folder: Path) -> int:
     """Repeat the job of a scratch folder; 0 if it succeeds. Its errors are printed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: who has started this ends it
     set_single_thread()
-    import_from_project()
     os.chdir(project_directory())
     order = json.loads((folder / "recorder.json").read_text(encoding="utf-8"))
-    setup = cast("dict[str, Any]", json_object(folder / SCRATCH / f"{SCRATCH}-1" / "setup.json"))
+    setup: Any = setup_of(folder / SCRATCH / f"{SCRATCH}-1")
     from accelerator import iowrapper, launch
 
     from shortloop.exax import datasets, tracebacks
+    from shortloop.exax.notebook_methods import find_method_of
     from shortloop.exax.patches import patch
     from shortloop.exax.patches.job_monitor import name_lost_units
     from shortloop.exax.patches.preload import import_all, imports_of
@@ -79,6 +79,7 @@ def main(folder: Path) -> int:
     datasets.refuse_other_slices()
     keep_logs()
     forks_end_with_this()
+    find_method_of(setup)
     forks = UnitForks()
     if declares_code(find_method(setup["method"])[1]):  # then this is what exax's runner has loaded as well
         import_all(imports_of(setup["method"], setup["options"]["modules"] or ()))

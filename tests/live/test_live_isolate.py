@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -127,6 +130,28 @@ def test_the_failing_unit_is_debugged(small: Small) -> None:
     small.edit("methods/a_each.py", "raise ValueError", "breakpoint()\n        raise ValueError")
     said = small.session("each", typed="stage.compute('b')\np power + 39\nq\n")
     assert "42" in said
+
+
+def test_a_stage_of_a_notebook(small: Small) -> None:
+    code = """
+from shortloop.notebook import Session
+
+ax = Session()
+
+
+@ax.stage
+def double(n: int):
+    return {"y": n * 2}
+
+
+print(ax.build(double, n=4))
+"""
+    small.write("cells.py", code)
+    job = small.shell(sys.executable, "cells.py").ok().stdout.split()[-1]
+    assert "{'y': 8}" in small.session(job, typed="print(stage.compute())\n")
+    assert json.loads(small.works("profile", job, "--json"))["same_result"] is True
+    shutil.rmtree(small.folder / "workdirs/.cache/cells")
+    assert "run its cell again" in small.shortloop("isolate", job).fails()
 
 
 def test_what_cannot_be_isolated_is_refused(small: Small) -> None:

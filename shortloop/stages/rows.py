@@ -100,8 +100,9 @@ def stacked(
         if any(isinstance(each, Pickled) for each in column):
             from shortloop.stages.objects import in_one_file
 
-            plain = "numbers, texts or a table"
-            kinds = [each.described["type"] if isinstance(each, Pickled) else plain for each in column]
+            plain, large = "numbers, texts or a table", {"int": "an int of more than 64 bits"}
+            types = [each.described["type"] if isinstance(each, Pickled) else plain for each in column]
+            kinds = [large.get(kind, kind) for kind in types]
             _check_alike(what, f"{name} of other types", names, kinds, key=lambda kind: kind == plain)
             objects[name] = in_one_file(cast("Sequence[Pickled]", column))
         elif any(map(is_table, column)):

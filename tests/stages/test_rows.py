@@ -88,6 +88,7 @@ def test_values_become_arrays_over_units_and_tables_one() -> None:
         ([{"a": [1, 2]}, {"a": [1]}], "a of other shapes"),
         ([{"a": 1}, {"a": [1]}], "a of other shapes"),
         ([{"a": 1}, {"a": "1"}], "a of other types"),
+        ([{"a": 1}, {"a": 2**70}], r"a of other types[\s\S]*an int of more than 64 bits of unit u1"),
         ([{"a": np.datetime64("2026-01-01")}, {"a": 1}], "a of other types"),
         ([{"a": 2**60 + 1}, {"a": 0.5}], "a too large for float64"),
         ([{"a": np.uint64(2**63 + 1)}, {"a": -1}], "a too large for float64"),

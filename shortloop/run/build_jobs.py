@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +20,7 @@ from shortloop.exax.cost import Meter, limited
 from shortloop.exax.listener import slices_now
 from shortloop.exax.live_output import VERBOSE, LiveOutput
 from shortloop.exax.patches import preload
+from shortloop.exax.patches.preload import Lane
 from shortloop.keys.file_state import at_one_moment
 from shortloop.keys.key import Parts
 from shortloop.keys.methods import find_method
@@ -161,7 +162,7 @@ class Executor(Run, AbstractContextManager["Executor"]):
             if found is not None and not job.forced and not retried:
                 job.built = found
                 break
-            preload.announce(wanted.stage, wanted.modules)
+            preload.announce(wanted.stage, wanted.modules, self._later)
             note_locations(options_of(wanted.call.arguments))  # where others have files of the same content
             keep_hashes()  # which the job looks up
             order = order_for(self._lookup, wanted, parts, found is not None and job.forced, retried)
@@ -241,6 +242,22 @@ class Executor(Run, AbstractContextManager["Executor"]):
         self._progress.ended(built)
         if built.incomplete:
             print(one_line(f"{built.name}: {built.failed_units()}"), flush=True)
+
+    def _later(self) -> Iterable[Lane]:
+        """Methods of jobs that are to come, if a core is idle that can prepare for them."""
+        if not self.scheduler.has_idle_core():
+            return ()
+        planned = [(each.stage, each.modules) for each in self.scheduler.left()]
+        if self._schedule.is_open:  # what follows is as in the last run, for all that is known
+            places, name = self._lookup.store.index.places(), self._lookup.pipeline
+            jobs = {each.stage: job for each, job in places.items() if each.pipeline == name}
+            planned += [(stage, self._modules_of(job)) for stage, job in jobs.items()]
+        return dict.fromkeys(planned)
+
+    def _modules_of(self, job: str) -> tuple[str, ...]:
+        manifest = self._lookup.store.manifest_of(job)
+        given: Any = [] if manifest is None else manifest.parts.options.get("modules")
+        return tuple(given or ())
 
     def _begin(self, job: Job) -> None:
         wanted = job.wanted

@@ -43,6 +43,11 @@ class Schedule:
     def count(self) -> int:
         return len(self._numbers)
 
+    @property
+    def is_open(self) -> bool:
+        """True if results decide which jobs follow those that are planned."""
+        return self._plan.waits_for is not None
+
     def number(self, place: Place) -> int:
         return self._numbers.setdefault(place, len(self._numbers))
 

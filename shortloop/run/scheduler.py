@@ -248,7 +248,10 @@ class Scheduler:
 
     def expects(self, stage: str) -> bool:
         """True if a planned job of a stage has not started, and an idle core can prepare for it."""
-        return len(self._running) < self._machine.cores and any(each.stage == stage for each in self.left())
+        return self.has_idle_core() and any(each.stage == stage for each in self.left())
+
+    def has_idle_core(self) -> bool:
+        return len(self._running) < self._machine.cores
 
     def failures(self) -> list[Job]:
         """Jobs that failed, or rejected their input."""

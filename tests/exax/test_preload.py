@@ -98,6 +98,26 @@ def test_what_a_run_announced_that_was_killed_does_not_count(imported: Callable[
     assert imported(RUNNER, "a", str(gone.pid))[0] == "False False"
 
 
+LATER = """
+preload.announce("a", (), lambda: [("b", ()), ("no_method", ())])
+fork(lambda: None)
+print(*preload.later, flush=True)
+while preload.later:
+    preload.import_next()
+fork(lambda: None)
+"""
+
+
+def test_what_jobs_to_come_import_is_there_when_nothing_else_is_to_be_done(
+    imported: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin, _, _ = CODE.partition("preload.announce(sys.argv[2])")
+    monkeypatch.setattr(sys.modules[__name__], "CODE", begin + LATER)
+    first, waiting, second = imported(RUNNER)
+    assert (first, second) == ("True False", "True True")
+    assert "sched" in waiting.split()
+
+
 OWN = """
 import json, os, sys
 from pathlib import Path

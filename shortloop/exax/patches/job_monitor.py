@@ -28,7 +28,7 @@ from typing import Any
 
 from shortloop.exax.forked import close_inherited
 from shortloop.exax.listener import BEGUN
-from shortloop.exax.patches import patch
+from shortloop.exax.patches import patch, preload
 from shortloop.exax.patches.parallel_jobs import Spares
 from shortloop.exax.unit_processes import UnitForks
 from shortloop.units.process_ends import CurrentUnits, forked, how_ended, job_lost
@@ -40,6 +40,7 @@ TAIL = 640  # bytes of output that the server shows of a running job
 TRY_AGAIN = 1.0  # s
 NOT_SHOWN = b"\n*** Some output not printed ***\n"
 TERMINAL = "BD_TERM_FD"  # of the environment: where output is shown
+QUIET = 0.03  # s in which nobody asks for anything, after which modules of later jobs are imported
 LOOK_EVERY = 0.0005  # s; exax looks every 10 ms, for as long as a small job takes
 ENDING = 5.0  # s that a process may take to end when nothing of it holds its pipe
 SLICE_ENDED = re.compile(r"analysis-(\d+) terminated with exitcode (-?\d+)")  # in exax's words
@@ -153,10 +154,15 @@ def _served_another(sock: Any, awaited: list[_RunningJob], forks: UnitForks, spa
     waiting = spares.connections
     for descriptor in (sock.fileno(), forks.pipe, *waiting, *(job.pipe for job in awaited)):
         poll.register(descriptor, select.POLLIN)
-    ready = {descriptor for descriptor, _ in poll.poll(0 if spares.wanted else None)}
+    pause: float | None = 0.0 if spares.wanted else None
+    if preload.later and len(awaited) == 1 and not spares.wanted:  # the run has not much to do
+        pause = max(1000 * (preload.quiet_from - time.monotonic()), 0.0)
+    ready = {descriptor for descriptor, _ in poll.poll(pause)}
+    if ready:
+        preload.quiet_from = time.monotonic() + QUIET
     job = next((job for job in awaited if job.pipe in ready), None)
     if not ready:
-        spares.fork()
+        (spares.fork if spares.wanted else preload.import_next)()
     elif any(map(spares.ended, ready.intersection(waiting))):
         pass
     elif forks.pipe in ready:

@@ -15,7 +15,7 @@ import importlib
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
@@ -49,17 +49,21 @@ Lane = tuple[str, tuple[str, ...]]  # a method, and modules that an option names
 _loaded: tuple[dict[str, ModuleType], list[str], list[State]] | None = None
 _beside: dict[Lane, list[str]] = {}  # modules of jobs beside those that their method imports
 _imported_already: set[str] = set()
+quiet_from = 0.0  # time, of the system's monotonic clock, from which on that may be done
+later: list[str] = []  # modules of announced jobs that have not begun, to import while there is nothing else
 _announced_here: dict[Lane, dict[str, Plain]] = {}  # by this process
 
 
-def announce(method: str, modules: Sequence[str] = ()) -> None:
-    """Announce a job of a method to the process that forks it."""
+def announce(method: str, modules: Sequence[str] = (), later: Callable[[], Iterable[Lane]] = tuple) -> None:
+    """Announce a job of a method to the process that forks it, and methods of jobs that come later."""
     file, lane = find_method(method)[1], (method, tuple(modules))
     if lane not in _announced_here and declares_code(file):
         beside = sorted(code_state(file, modules).modules.keys() - code_state(file).modules.keys())
         entry: dict[str, Plain] = {"method": method, "named": list(modules), "beside": [*beside]}
         _announced_here[lane] = entry | {"modules": imports_of(method, modules)}
-        write_atomically(_note(), json.dumps({"pid": os.getpid(), "jobs": [*_announced_here.values()]}))
+        names = dict.fromkeys(name for each in later() for name in _imports_if_possible(*each))
+        note = {"pid": os.getpid(), "jobs": [*_announced_here.values()], "later": [*names]}
+        write_atomically(_note(), json.dumps(note))
 
 
 def import_all(names: Iterable[str]) -> None:
@@ -110,11 +114,17 @@ def import_before_forks() -> None:
                 _beside[of] = note["beside"]
                 with contextlib.suppress(Exception):
                     _make_ready(*of)
+        later[:] = [name for name in announced.get("later", ()) if name not in _imported_already]
         if engine_of_run() is not None:
             with contextlib.suppress(Exception):
                 load_client()
 
     os.register_at_fork(before=import_announced)
+
+
+def import_next() -> None:
+    """Import a module that a job needs which comes later."""
+    import_all([later.pop(0)])
 
 
 def load_client() -> None:
@@ -191,6 +201,12 @@ def imports_of(method: str, modules: Sequence[str] = ()) -> list[str]:
         names |= _run(known[each], each) & imports_at_top(known[each])
     of_users = {each for each in names if any(_is_in(each, user) for user in users)}
     return sorted(each for each in names if _is_in(each, PACKAGE) or each not in of_users)
+
+
+def _imports_if_possible(method: str, modules: Sequence[str]) -> list[str]:
+    with contextlib.suppress(Exception):  # its own job reports what is wrong with it
+        return imports_of(method, modules)
+    return []
 
 
 def _is_in(name: str, module: str) -> bool:

@@ -105,6 +105,14 @@ def mistake(tmp_path: Path) -> Callable[..., InputError]:
     return error_of
 
 
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A project with methods, and a package of its own; it is the current folder."""
+    from jobs_project import empty_project, own_package
+
+    yield from own_package(empty_project(tmp_path, monkeypatch), monkeypatch)
+
+
 @pytest.fixture(scope="module")
 def project() -> Iterator[LiveProject]:
     """A copy of the project with a running server."""

@@ -6,14 +6,13 @@ import json
 import os
 import random
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from jobs_project import ROOT, empty_project, own_package, write
+from cases import first_cases
+from jobs_project import ROOT, fresh_python, write
 
 from shortloop.keys import closure as rooms
 from shortloop.keys import code, file_state, source
@@ -21,20 +20,12 @@ from shortloop.keys.closure import closure, closure_of
 from shortloop.keys.code import Code, code_state
 from shortloop.keys.file_state import at_one_moment, states_at_moment
 
-project = pytest.fixture(empty_project)
-
-
-package = pytest.fixture(own_package)
-
-
 METHODS = sorted((ROOT / "methods").glob("a_*.py"))
 
 
 @pytest.mark.parametrize("settled_after", [0, 2_000_000_000])
 @pytest.mark.parametrize("sooner", ["tools/other.py", "tools/later/other.py"])
-def test_a_module_that_comes_later_counts(
-    package: Path, monkeypatch: pytest.MonkeyPatch, settled_after: int, sooner: str
-) -> None:
+def test_new_modules(package: Path, monkeypatch: pytest.MonkeyPatch, settled_after: int, sooner: str) -> None:
     """Whether what was found before is kept, or looked for again as its folders changed a moment ago."""
     monkeypatch.setattr(file_state, "SETTLED_NS", settled_after)
     write(package, sooner, "")
@@ -97,7 +88,6 @@ MODULES = {
     "other": "import json\n",
 }
 
-
 CLOSURE = """
 import json, sys
 from pathlib import Path
@@ -118,9 +108,7 @@ print(json.dumps([sorted(modules.keys() - without[0].keys()), sorted(libraries -
         ("sklearn.naive_bayes", set(), "sklearn"),
     ],
 )
-def test_what_a_package_imports_of_this_one(
-    tmp_path: Path, name: str, modules: set[str], library: str
-) -> None:
+def test_what_a_package_imports_of_us(tmp_path: Path, name: str, modules: set[str], library: str) -> None:
     info = tmp_path / "added-1.0.dist-info"
     (tmp_path / "added").mkdir()
     info.mkdir()
@@ -128,16 +116,7 @@ def test_what_a_package_imports_of_this_one(
         (tmp_path / f"{module}.py").write_text(text, encoding="utf-8")
     (info / "METADATA").write_text("Name: added\nVersion: 1.0\n", encoding="utf-8")
     (info / "RECORD").write_text("".join(f"{each}.py,,\n" for each in MODULES), encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-c", CLOSURE, name],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    found, libraries = json.loads(done.stdout)
+    found, libraries = json.loads(fresh_python(CLOSURE, ROOT, name, PYTHONPATH=str(tmp_path)))
     assert {*found} - {"shortloop", "shortloop.base"} == modules
     assert library in libraries
 
@@ -222,7 +201,7 @@ def test_what_changes_between_look_and_reading_is_seen_next(package: Path, how: 
 
 
 @at_any_age
-@pytest.mark.parametrize("seed", range(4))
+@first_cases(2, "seed", range(4))
 def test_random_edits_are_seen_as_by_who_looks_for_the_first_time(package: Path, seed: int) -> None:
     draw = random.Random(seed)
     names = [f"tools.m{number}" for number in range(5)] + ["tools.deep.m5", "tools.deep.m6"]

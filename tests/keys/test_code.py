@@ -7,14 +7,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from jobs_project import (
-    ROOT,
-    empty_project,
-    fresh_python,
-    own_package,
-    text_of,
-    write,
-)
+from jobs_project import ROOT, empty_project, fresh_python, own_package, text_of, write
 
 from shortloop.exax.evidence import watchers
 from shortloop.keys import code
@@ -148,9 +141,7 @@ def test_every_form_of_import_counts(package: Path, statement: str, expected: st
         ("other/__init__", '__all__ = ["d"]\ndel __all__\n', "other.d other.e"),
     ],
 )
-def test_what_a_package_imports_and_offers_counts(
-    package: Path, place: str, statement: str, expected: str
-) -> None:
+def test_what_packages_import_and_offer(package: Path, place: str, statement: str, expected: str) -> None:
     for name in ("a", "sub/__init__", "sub/b", "sub/c", "other/__init__", "other/d", "other/e"):
         write(package, f"shortloop/{name}.py", "")
     write(package, f"shortloop/{place}.py", statement)

@@ -6,14 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from jobs_project import empty_project, own_package, write
+from jobs_project import write
+from refusal import refusal
 
-from shortloop.base.errors import InputError
 from shortloop.keys.code import code_state
 from shortloop.keys.file_state import file_state
-
-project = pytest.fixture(empty_project)
-package = pytest.fixture(own_package)
 
 
 def key(method: Path) -> dict[str, str]:
@@ -86,7 +83,7 @@ def test_a_module_may_be_declared(package: Path) -> None:
     ],
 )
 def test_what_is_no_file_is_named(package: Path, text: str, words: str) -> None:
-    with pytest.raises(InputError, match=words):
+    with refusal(words):
         key(write(package, "methods/a_one.py", f"{text}\n"))
 
 
@@ -146,9 +143,7 @@ def test_a_declared_module_that_is_imported_counts_by_what_it_says(package: Path
         before = key(method)
 
 
-def test_an_edit_right_after_a_file_was_read_is_seen_later(
-    package: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_edits_right_after_a_file_was_read_are_seen(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a disk with coarse times, on which a file that was written twice looks the same."""
     is_settled = False
 

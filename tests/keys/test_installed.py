@@ -131,9 +131,7 @@ def test_one_that_came_from_a_folder_counts_by_what_it_says(site: Path, where_fr
     assert all(text.startswith("1.0 of ") for text in found)
 
 
-def test_a_package_on_the_path_counts_as_a_whole(
-    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_packages_on_the_path_are_whole(site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = ("__init__.py", "a.py", "deep/__init__.py", "deep/b.py", "bare/c.py", "data.csv", "no-name.py")
     for name in names:
         (tmp_path / "mine" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -144,9 +142,7 @@ def test_a_package_on_the_path_counts_as_a_whole(
     assert set(found) == {"mine", "mine.a", "mine.deep", "mine.deep.b", "mine.bare.c"}
 
 
-def test_libraries_that_are_installed_in_a_folder_on_the_path_are_libraries(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_libraries_installed_in_a_folder_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As modules of a cluster are."""
     monkeypatch.syspath_prepend(str(tmp_path))
     install(tmp_path, "toolbox", ["toolbox/__init__.py"])
@@ -168,7 +164,6 @@ def test_an_archive_on_the_path_is_not_looked_into(tmp_path: Path, monkeypatch: 
 
 
 PROGRAM = "from shortloop.keys.code import python_here; print(python_here())"
-
 
 STARTS = f"""
 import subprocess, sys

@@ -10,21 +10,15 @@ from typing import Any
 
 import pytest
 from blake3 import blake3
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jobs_project import empty_project, own_package, write
 from jobs_recorded import parts_with
+from refusal import refusal
 
-from shortloop.base.errors import InputError
 from shortloop.keys.hashing import CHUNK, canonical, digest, hash_file, hash_files
 from shortloop.keys.key import parts_of
 from shortloop.keys.methods import find_method
-
-project = pytest.fixture(empty_project)
-
-
-package = pytest.fixture(own_package)
-
 
 METHOD = '''\
 """A method."""
@@ -39,7 +33,6 @@ def synthesis():
     return near(1)  # here
 '''
 
-
 FILES = {
     "methods/a_toy.py": METHOD,
     "shortloop/near.py": "from shortloop.far import far\n\n\ndef near(x):\n    return far(x)\n",
@@ -47,9 +40,7 @@ FILES = {
     "shortloop/apart.py": "x = 1\n",
 }
 
-
 scalars = st.none() | st.booleans() | st.integers(-3, 3) | st.floats(-2, 2) | st.text(max_size=2)
-
 
 plain = st.recursive(
     scalars,
@@ -87,9 +78,7 @@ def test_text_is_the_same_if_and_only_if_the_data_are(one: Any, two: Any) -> Non
 
 
 @given(st.dictionaries(st.text(max_size=3), plain, min_size=1, max_size=4), plain, st.data())
-def test_any_other_option_is_another_key_in_whichever_order(
-    options: dict[str, Any], value: Any, data: st.DataObject
-) -> None:
+def test_another_option_is_another_key(options: dict[str, Any], value: Any, data: st.DataObject) -> None:
     names = data.draw(st.permutations(sorted(options)))
     name = names[0]
     changed = {each: value if each == name else options[each] for each in names}
@@ -151,7 +140,6 @@ OTHER = [
     ("shortloop/__init__.py", lambda text: text + "x = 1\n"),
 ]
 
-
 SAME = [
     ("methods/a_toy.py", lines("# here", "# there")),
     ("methods/a_toy.py", lines('{"number": 0}', "{\n    'number':0\n}")),
@@ -163,8 +151,7 @@ SAME = [
 
 
 @pytest.mark.parametrize(
-    ("name", "change", "is_same"),
-    [*((*each, False) for each in OTHER), *((*each, True) for each in SAME)],
+    ("name", "change", "is_same"), [*((*each, False) for each in OTHER), *((*each, True) for each in SAME)]
 )
 def test_another_code_is_another_key_and_another_formatting_is_none(
     toy: Path, name: str, change: Callable[[str], str], is_same: bool
@@ -194,52 +181,22 @@ def test_places_of_files_do_not_matter(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_method_that_is_not_there_or_not_python_is_explained(toy: Path) -> None:
-    with pytest.raises(InputError, match="no such method"):
+    with refusal("no such method"):
         find_method("tyo")
     write(toy, "shortloop/far.py", "def far(x:\n")
-    with pytest.raises(InputError) as caught:
+    with refusal("", "far.py, line 1"):
         key_of()
-    assert "far.py, line 1" in str(caught.value)
-
-
-OFFICIAL = {
-    0: "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262",
-    1: "2d3adedff11b61f14c886e35afa036736dcd87a74d27b5c1510225d0f592e213",
-    1023: "10108970eeda3eb932baac1428c7a2163b0e924c9a9e25b35bba72b28f70bd11",
-    1024: "42214739f095a406f3fc83deb889744ac00df831c10daa55189b5d121c855af7",
-    1025: "d00278ae47eb27b34faecf67b4fe263f82d5412916c1ffd97c8cb7fb814b8444",
-    2049: "5f4d72f40d7a5f82b15ca2b2e44b1de3c2ef86c426c95c1af0b6879522563030",
-    31744: "62b6960e1a44bcc1eb1a611a8d6235b6b4b78f32e7abc4fb4c6cdcce94895c47",
-    102400: "bc3e3d41a1146b069abffad3c0d44860cf664390afce4d9661f7902e7943e085",
-}
 
 
 LARGE = random.Random(0).randbytes(2 * CHUNK + 1025)
 
 
-def test_hashes_are_those_of_the_authors_in_whatever_pieces(tmp_path: Path) -> None:
+def test_hashes_are_those_of_blake3_in_whatever_pieces(tmp_path: Path) -> None:
     file = tmp_path / "data"
-    for size, expected in OFFICIAL.items():
-        file.write_bytes((bytes(range(251)) * (size // 251 + 1))[:size])
-        assert hash_file(file) == expected
-        assert dict(hash_files({file: size})) == {file: expected}
-    for size in (CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, len(LARGE)):
+    for size in (0, 1, 1025, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, len(LARGE)):
         read: list[int] = []
         file.write_bytes(LARGE[:size])
-        assert hash_file(file, read.append) == blake3(LARGE[:size]).hexdigest()
+        expected = blake3(LARGE[:size]).hexdigest()
+        assert hash_file(file, read.append) == expected
+        assert dict(hash_files({file: size})) == {file: expected}
         assert sum(read) == size
-
-
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    bit=st.integers(0, 8 * len(LARGE) - 1)
-    | st.sampled_from([0, 8 * CHUNK - 1, 8 * CHUNK, 8 * len(LARGE) - 1])
-)
-def test_any_bit_of_a_large_file_counts(bit: int, tmp_path: Path) -> None:
-    file = tmp_path / "data"
-    file.write_bytes(LARGE)
-    before = hash_file(file)
-    with file.open("r+b") as stream:
-        stream.seek(bit // 8)
-        stream.write(bytes([LARGE[bit // 8] ^ 1 << bit % 8]))
-    assert hash_file(file) != before

@@ -125,9 +125,7 @@ def test_it_is_found_as_exax_finds_it(scripts: Path) -> None:
     assert find_script("nosuch") is None
 
 
-def test_the_usual_one_or_the_only_one_needs_no_name(
-    scripts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_usual_or_only_needs_no_name(scripts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(scripts, "sl_two/build_mine.py", "")
     assert chosen_script(None) == "build_mine"
     (tmp_path / "link").symlink_to(scripts)

@@ -16,9 +16,10 @@ from uuid import UUID
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, SecretStr, model_validator
+from refusal import refusal
 from typing_extensions import TypedDict
 
 from shortloop.base.errors import InputError
@@ -259,25 +260,6 @@ def test_a_value_of_its_type_comes_as_it_was_given(of: tuple[Any, Any], data: st
     assert alike(got(hint, value), value)
 
 
-leaves = (
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
-)
-plain = st.recursive(
-    leaves,
-    lambda inner: st.lists(inner) | st.tuples(inner, inner) | st.dictionaries(st.text("ab.é"), inner),
-    max_leaves=10,
-)
-
-
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None, max_examples=25)
-@given(st.dictionaries(st.text("xy"), plain))
-def test_plain_data_is_taken_and_read_back_as_it_is(options: dict[str, Any]) -> None:
-    check_options("toy", options)
-    again = json.loads(canonical(options))
-    assert canonical(again) == canonical(options)
-    check_options("toy", again)
-
-
 numbers = st.integers(-5, 5) | st.floats(-5, 5) | st.booleans() | st.text(max_size=2) | st.none()
 
 
@@ -355,7 +337,7 @@ def test_what_holds_itself_or_has_a_name_that_is_no_text() -> None:
     endless: list[Any] = []
     endless.append(endless)
     for value in (endless, {"a": endless}):
-        with pytest.raises(InputError, match="in each other"):
+        with refusal("in each other"):
             check_options("toy", {"wrong": value})
-    with pytest.raises(InputError, match="a key of type int"):
+    with refusal("a key of type int"):
         check_options("toy", {1: 2})  # type: ignore[dict-item]

@@ -19,7 +19,6 @@ from shortloop.keys.source import normalised
 
 project = pytest.fixture(empty_project)
 
-
 package = pytest.fixture(own_package)
 
 
@@ -62,7 +61,6 @@ SAME = [
     ("async def f():\n    await g()\n", 'async def f():\n    """F."""\n    await g()\n'),
 ]
 
-
 OTHER = [
     ("x = 1\n", "x = 2\n"),
     ("x = 1\n", "x = 1.0\n"),
@@ -84,9 +82,7 @@ OTHER = [
 @pytest.mark.parametrize(
     ("one", "two", "texts"), [*((*each, 1) for each in SAME), *((*each, 2) for each in OTHER)]
 )
-def test_other_code_gives_another_text_and_nothing_else_does(
-    project: Path, one: str, two: str, texts: int
-) -> None:
+def test_other_code_alone_gives_another_text(project: Path, one: str, two: str, texts: int) -> None:
     files = [write(project, f"{name}.py", text) for name, text in (("one", one), ("two", two))]
     assert len({source.read_source(file, "m")[0] for file in files}) == texts
 
@@ -102,9 +98,7 @@ def test_an_unchanged_file_is_not_parsed_again(package: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("new_process", [False, True])
-def test_an_edit_is_noticed_though_size_and_time_are_put_back(
-    package: Path, monkeypatch: pytest.MonkeyPatch, new_process: bool
-) -> None:
+def test_edits_count_at_old_times(package: Path, monkeypatch: pytest.MonkeyPatch, new_process: bool) -> None:
     edited = write(package, "shortloop/a.py", "x = 1\n")
     method = write(package, "methods/a_one.py", "import shortloop.a\n")
     before = text_of(method)
@@ -172,7 +166,6 @@ class Fit(Stage):
     {line}
     def compute(self, unit): return 1
 """
-
 
 FUNCTION = """
 from shortloop import stage

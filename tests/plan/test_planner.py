@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from jobs_project import empty_project, own_package, write
+from jobs_project import files_read, write
+from jobs_recorded import recorded_job
 from jobs_runs import Runs
+from refusal import refusal
 
-from shortloop.base.errors import InputError
+from shortloop.keys.key import parts_of
 from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built, Run
+from shortloop.plan.planner import Lookup, Planner
+from shortloop.store.index import Place
+from shortloop.store.inputs import content_of, known_content, register
+from shortloop.store.manifest import Manifest, read_manifest, write_manifest
 from shortloop.store.store import Store
-
-project = pytest.fixture(empty_project)
-package = pytest.fixture(own_package)
 
 METHOD = """\
 options = {{"partition": "", "count": 0}}
@@ -26,7 +31,6 @@ grows = {grows!r}
 def synthesis():
     from shortloop.{name} import f
 """
-
 
 GROWS = {"second": "count"}
 
@@ -147,9 +151,7 @@ def delete(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"), [(damage, "was damaged: record.json"), (delete, "its folder is gone")]
 )
-def test_a_job_that_is_lost_is_made_again_and_nothing_below(
-    chain: Chain, change: Callable[[Path], None], said: str
-) -> None:
+def test_a_lost_job_alone_is_made_again(chain: Chain, change: Callable[[Path], None], said: str) -> None:
     change(chain.project / "workdirs/main/main-0")
     plan = chain.plan()
     assert [plan[name][0] for name in ALL] == [BUILD, PERHAPS, REUSE, REUSE, PERHAPS]
@@ -189,7 +191,7 @@ def _made(chain: Chain) -> list[tuple[str, dict[str, Any]]]:
 def test_a_job_grows_from_none_that_rejected_its_input(package: Path) -> None:
     made = Chain(package)
     made.exax.problems = {"second A": "bad"}
-    with pytest.raises(InputError, match="bad"):
+    with refusal("bad"):
         made.run()
     made.exax.problems = {}
     made.options["second"] = {"count": 20}
@@ -274,3 +276,110 @@ def test_files_of_a_plan_may_be_unknown_and_lists_of_jobs_empty(package: Path) -
     runs = Runs(package)
     for built in (1, 0):
         assert sum(job.fresh for job in runs.run(lambda run: run.build("many", every=[])).jobs) == built
+
+
+TOY = """\
+options = {"partition": "", "number": 0}
+jobs = ("above",)
+
+
+def synthesis():
+    from shortloop.toy import f
+"""
+
+
+def test_a_chain_whose_options_all_changed(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(package, "methods/a_toy.py", TOY)
+    write(package, "shortloop/toy.py", "def f(): return 1\n")
+    length, numbers = 12, [0]
+
+    def pipeline(run: Run) -> Built:
+        last = None
+        for number in numbers:
+            last = run.build("toy", number=number, above=last)
+        assert last is not None
+        return last
+
+    runs = Runs(package)
+    for begin in (0, 100, 200):
+        numbers[:] = range(begin, begin + length)
+        runs.run(pipeline)
+    numbers[:] = range(300, 300 + length)
+    read: list[Path] = []
+
+    def reader(folder: Path) -> Manifest | None:
+        read.append(folder)
+        return read_manifest(folder)
+
+    monkeypatch.setattr("shortloop.store.store.read_manifest", reader)
+    assert {job.plan for job in runs.plan(pipeline).jobs} == {BUILD}
+    assert len(read) <= 3 * 3 * length  # 12 × 36 if each planned job looked at all stored ones
+
+    numbers[:] = [99, *range(101, 100 + length)]  # all but the first are stored with these options
+    assert [job.plan for job in runs.plan(pipeline).jobs] == [BUILD] + [PERHAPS] * (length - 1)
+
+
+@pytest.fixture
+def file(package: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file that was read some time ago."""
+    write(
+        package,
+        "methods/a_first.py",
+        "options = {'files': {}, 'partition': None}\n\ndef synthesis():\n    pass\n",
+    )
+    file = write(package, "a.npz", "one")
+    monkeypatch.setattr("shortloop.keys.file_state.SETTLED_NS", 0)
+    time.sleep(0.01)
+    register([file])
+    return file
+
+
+def test_what_was_read_young_is_read_once_more(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan right after a run of files that were copied a moment before knows them, too."""
+    read = files_read(monkeypatch)
+    file, other = (write(package, f"{name}.npz", name) for name in "ab")
+    (content,) = register([file])
+    assert read == [file]
+    assert known_content([file, other]) == [content, ""]
+    assert read == [file, file]
+    time.sleep(0.02)  # a tick of the file system's clock
+    file.write_text("c", encoding="utf-8")  # of the same size
+    assert known_content([file]) == [""]
+    register([file])
+    read.clear()
+    monkeypatch.setattr("shortloop.keys.file_state.SETTLED_NS", 0)
+    (changed,) = known_content([file])
+    assert changed not in ("", content)
+    assert known_content([file]) == content_of([file]) == [changed]
+    assert read == [file]  # now it is old, and its hash is kept
+    register([file])
+    file.unlink()
+    assert known_content([file]) == [""]
+
+
+def planned(contents: list[str], pipeline: str = "p") -> tuple[str, str]:
+    with Store() as store:
+        plan = Planner(Lookup(store, pipeline))
+        job = plan.build("first", partition="A", files={"study": contents})
+    return job.plan, job.reason
+
+
+def test_a_job_of_a_file_that_is_not_read_is_perhaps_built(file: Path) -> None:
+    contents = known_content([file])
+    assert planned(contents) == (BUILD, "new")
+    assert planned([""]) == (BUILD, "new")
+
+    options: dict[str, Any] = {"files": {"study": contents}, "partition": "A"}
+    made = recorded_job(Path.cwd(), "main-0", parts_of("first", options, {}))
+    manifest = replace(made, partition="A")
+    write_manifest(Path.cwd() / "workdirs/main/main-0", manifest)
+    with Store() as store:
+        store.index.insert(manifest, [])
+        store.index.put_in_places({Place("p", "first", "A", ""): "main-0"})
+    assert planned(contents) == (REUSE, "")
+    for pipeline in ("p", "another"):
+        assert planned([""], pipeline) == (PERHAPS, "if the content of its unread files changed")
+    file.write_text("two!", encoding="utf-8")
+    (changed,) = register([file])
+    assert planned([changed]) == (BUILD, "file a.npz was changed")
+    assert planned([*contents, ""]) == (BUILD, "one more file")

@@ -8,19 +8,44 @@ from pathlib import Path
 import pytest
 from cases import first_cases
 from jobs_exax import Exax
-from jobs_project import empty_project, own_package, write
+from jobs_project import write
 from jobs_runs import Told
+from refusal import refusal
 
 from shortloop.base.errors import InputError
 from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built, Run
 from shortloop.plan.planner import Lookup, Planner
 from shortloop.plan.selected_part import ASKED, Part, choose
-from shortloop.plan.selection import Selection
+from shortloop.plan.selection import SELECTION, Selection
 from shortloop.run.build_jobs import Executor
 from shortloop.store.store import Store
 
-project = pytest.fixture(empty_project)
-package = pytest.fixture(own_package)
+
+@pytest.mark.parametrize(
+    ("selection", "words"),
+    [
+        (Selection(), ""),
+        (Selection(until="train"), "--until train"),
+        (Selection(only="train", partition="A b"), "--only train --partition A b"),
+        (Selection(force=("main-1", "train")), "--force main-1 --force train"),
+    ],
+)
+def test_there_and_back(selection: Selection, words: str) -> None:
+    environ = {SELECTION: "of another run", "HOME": "/"}
+    selection.into(environ)
+    assert Selection.given(environ) == selection
+    assert selection.words == words
+    assert (SELECTION in environ) == bool(words)
+
+
+@pytest.mark.parametrize("text", ["train", "[]", '{"force": 1}', '{"force": [], "stage": "x"}'])
+def test_a_variable_that_says_something_else(text: str) -> None:
+    with refusal("SHORTLOOP_SELECTION"):
+        Selection.given({SELECTION: text})
+    for wrong in ({"until": "a", "only": "b"}, {"partition": "A"}):
+        with pytest.raises(InputError):
+            Selection(**wrong)  # type: ignore[arg-type]
+
 
 METHOD = "options = {'number': 0, 'seen': 0}\njobs = (['of'],)\n\n\ndef synthesis():\n    pass\n"
 
@@ -130,11 +155,11 @@ def test_any_part_of_any_graph(package: Path, seed: int) -> None:
 
 
 def test_one_stage_alone(graph: Graph) -> None:
-    with pytest.raises(InputError, match="missing: read A, read B"):
+    with refusal("missing: read A, read B"):
         graph.choose(only="fit")
     graph.run(graph.choose(until="read"))
     assert graph.run(graph.choose(only="fit", partition="A")) == [2]
-    with pytest.raises(InputError, match="missing: fit B"):
+    with refusal("missing: fit B"):
         graph.choose(only="all")
     assert graph.run(graph.choose(only="check")) == [4]
 
@@ -144,23 +169,23 @@ def test_a_run_that_finds_something_missing_or_other_jobs_says_so(graph: Graph) 
     graph.run(graph.choose())
     part = graph.choose(only="fit")
     graph.seen[1] = 1
-    with pytest.raises(InputError, match=r"missing: read B\n"):
+    with refusal(r"missing: read B\n"):
         graph.run(part)
-    with pytest.raises(InputError, match=r"missing: read B, fit B\n"):
+    with refusal(r"missing: read B, fit B\n"):
         graph.choose(only="all")
     assert graph.run(graph.choose(only="fit", partition="A")) == []
     part = graph.choose(until="fit")
     graph.nodes = DIAMOND[1:]
-    with pytest.raises(InputError, match="other jobs than when it was planned"):
+    with refusal("other jobs than when it was planned"):
         graph.run(part)
 
 
 def test_nothing_is_made_from_a_job_that_rejected_its_input(graph: Graph) -> None:
     graph.exax.problems = {"read B": "no such numbers"}
-    with pytest.raises(InputError, match="no such numbers"):
+    with refusal("no such numbers"):
         graph.run(graph.choose())
     for stage in ("fit", "check"):
-        with pytest.raises(InputError, match="no such numbers"):
+        with refusal("no such numbers"):
             graph.choose(only=stage)
     assert graph.run(graph.choose(only="fit", partition="A")) == [2]
 
@@ -180,7 +205,7 @@ def test_once_more_of_a_stage_of_a_job_and_within_a_part(graph: Graph) -> None:
     part = graph.choose(only="fit", partition="A", force=("fit",))
     assert [(each.stage, each.partition, each.plan) for each in part.plan] == [("fit", "A", BUILD)]
     assert graph.run(part) == [2]
-    with pytest.raises(InputError, match="not part of this run"):
+    with refusal("not part of this run"):
         graph.choose(only="fit", partition="A", force=(graph.in_places()[3],))
     graph.seen[4] = 1  # a job that is built anyway may be named by the id that it has in the last run
     part = graph.choose(force=(graph.in_places()[4],))

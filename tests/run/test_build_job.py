@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from blake3 import blake3
 from jobs_exax import Exax
-from jobs_project import empty_project, own_package, write
+from jobs_project import write
 from jobs_runs import Told
+from refusal import refusal
 from toy_jobs import make_outdated
 
-from shortloop.base.errors import InputError
 from shortloop.exax import client
 from shortloop.keys.code import code_texts
 from shortloop.plan.explain.reasons import stored_code
@@ -27,9 +27,6 @@ from shortloop.run.build_jobs import Executor
 from shortloop.store.manifest import MANIFEST, read_manifest
 from shortloop.store.process_notes import NOTED
 from shortloop.store.store import Store
-
-project = pytest.fixture(empty_project)
-package = pytest.fixture(own_package)
 
 METHOD = """\
 options = {"a": 0, "b": 0}
@@ -87,9 +84,7 @@ def test_code_that_exax_does_not_keep_is_kept_with_the_job(toy: Toy) -> None:
 
 
 @pytest.mark.parametrize("manifests", [False, True])
-def test_a_finished_job_that_the_index_lost_or_nobody_recorded_is_taken_over(
-    toy: Toy, manifests: bool
-) -> None:
+def test_a_job_that_the_index_lost_or_nobody_recorded_is_taken_over(toy: Toy, manifests: bool) -> None:
     """Also if a file of its code was written since: what it has loaded is known. Not if a power cut may
     have cut its files short."""
     with Store() as store:
@@ -181,7 +176,7 @@ def test_code_that_goes_on_changing(toy: Toy) -> None:
     assert toy.build(a=1).job == "main-0"
     number = iter(range(10))
     toy.exax.while_running = lambda: write(toy.project, "shortloop/a.py", f"x = 10{next(number)}\n")
-    with pytest.raises(InputError, match="keeps changing") as raised:
+    with refusal("keeps changing") as raised:
         toy.build()
     assert raised.value.found
     assert toy.exax.numbers == 4

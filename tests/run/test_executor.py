@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from jobs_project import empty_project, own_package, write
 from jobs_runs import Runs
+from refusal import refusal
 
-from shortloop.base.errors import InputError
 from shortloop.exax.patches import preload
 from shortloop.plan.pipeline import REUSE, Built, Run
 from shortloop.plan.planner import Planner
@@ -21,9 +21,7 @@ from shortloop.store.store import Store
 
 project = pytest.fixture(empty_project)
 
-
 package = pytest.fixture(own_package)
-
 
 METHOD = """\
 from shortloop.keys.code import code_of
@@ -71,13 +69,13 @@ def test_what_happens_is_told_in_order(runs: Runs, monkeypatch: pytest.MonkeyPat
 
 def test_a_job_that_refuses_its_input_has_ended(runs: Runs) -> None:
     runs.exax.problems = {"first B": "no such numbers"}
-    with pytest.raises(InputError, match="no such numbers"):
+    with refusal("no such numbers"):
         runs.run(pipeline)
     *_, last = runs.told.events
     assert isinstance(last, Built)
     assert (last.job, last.partition, last.rejected) == ("main-1", "B", True)
     runs.exax.problems = {}
-    with pytest.raises(InputError, match="no such numbers"):  # the same bytes give the same answer
+    with refusal("no such numbers"):  # the same bytes give the same answer
         runs.run(pipeline)
     assert len(runs.exax.asked) == 2
 
@@ -143,7 +141,7 @@ def test_files_are_known_by_content_and_found_again(runs: Runs) -> None:
     assert locate(found[0].content) == found[0].path
     ((_, options, _),) = runs.exax.asked
     assert options == {"files": [f"{found[0].content} a.csv"], "partition": "A"}
-    with pytest.raises(InputError, match="a file cannot be read") as caught:
+    with refusal("a file cannot be read") as caught:
         runs.run(lambda run: reads(run, "no.csv"))
     assert str(caught.value.file).endswith("no.csv")
     assert len(runs.exax.asked) == 1
@@ -159,9 +157,7 @@ class Noted(Built):
 
 read: list[str] = []
 
-
 JOBS = [Noted(f"main-{number}", "toy", None, content=f"c{number}") for number in range(3)]
-
 
 SAID = ["1 note of earlier runs: shortloop show main-1"]
 

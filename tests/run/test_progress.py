@@ -31,9 +31,7 @@ def test_the_time_left_in_words() -> None:
     assert [*line.columns[4].cells] == ["0:00:59"]
 
 
-def test_off_a_terminal_built_jobs_are_plain_lines(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_lines_off_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(room, "_TERMINAL", None)
     long = ("because [a] " * 50).strip()
     made = Built("main-7", "train", "S01", fresh=True, seconds=61.25)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from jobs_exax import Exax, FakeJob
-from jobs_project import empty_project, own_package, write
+from jobs_project import write
 from jobs_runs import Told
 
 from shortloop.base.errors import InputError
@@ -27,8 +27,6 @@ from shortloop.stages.needs import Needs
 from shortloop.store.store import Store
 from shortloop.units.queue import PROGRESS
 
-project = pytest.fixture(empty_project)
-package = pytest.fixture(own_package)
 METHOD = """\
 from shortloop.keys.code import code_of
 
@@ -216,9 +214,7 @@ def test_the_same_in_two_places_is_built_once(runs: Runs) -> None:
     assert made.jobs[1].job == made.jobs[2].job
 
 
-def test_what_is_wrong_with_a_later_job_waits_until_it_is_asked_for(
-    runs: Runs, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wrong_later_jobs_wait_until_they_are_asked_for(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     """As an edit makes it, of the stage of a job that was planned."""
 
     def wrong(pipeline: str, stage: str, *more: Any) -> Any:

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from jobs_recorded import result_with
+from refusal import refusal
 from toy_jobs import CODE, ToyJobs, toy_project, with_code
 
-from shortloop.base.errors import InputError
 from shortloop.plan.explain.causes import ArrayDifference, Explained, array_differences, explain, same_cause
 from shortloop.store.store import Store
 
@@ -42,7 +42,7 @@ def test_it_is_compared_with_the_job_in_its_place_before(jobs: ToyJobs) -> None:
     assert (why("main-3").before, why("main-3").causes) == ("", [])
     assert words(why("main-3", against="main-0")) == ["option partition: A → B"]
     jobs.unrecorded(finished=True)
-    with pytest.raises(InputError, match="no record"):
+    with refusal("no record"):
         why("main-4")
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import mne
 import numpy as np
+from eeg_recordings import CLASSES, exported
 from scipy.io import savemat
 
 from shortloop.analyses import Look
@@ -15,7 +16,6 @@ from shortloop.eeg.inspect.propose import look
 
 CHANNELS = ("Fz", "Cz", "Pz", "Oz", "C3", "C4", "P3", "P4", "VEOG")
 RATE = 128.0
-CLASSES = ("face", "house")
 PARTICIPANTS = ("P01", "P02", "P03")
 
 
@@ -56,13 +56,6 @@ def recording(
     texts = [names[label] for label in labels]
     raw.set_annotations(mne.Annotations([*onsets, *(onsets + 0.9)], 0.0, [*texts, *["response"] * trials]))
     return raw
-
-
-def exported(raw: mne.io.RawArray, file: Path) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        mne.export.export_raw(file, raw, overwrite=True, verbose="ERROR")
 
 
 def eeglab(folder: Path) -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from edf_files import signal, write_edf
 from eeg_recordings import exported
 from scipy.io import savemat
@@ -123,7 +122,8 @@ def _mat_seeds(folder: Path) -> list[bytes]:
     packed = saved({NAME: struct_}, do_compression=True)
     level_4 = saved({NAME: np.eye(5), "t": "text"}, format="4")
     big = _swapped(plain)
-    hdf5storage = pytest.importorskip("hdf5storage")
+    import hdf5storage
+
     file.unlink()  # it would write into what is there
     hdf5storage.savemat(str(file), {NAME: struct_}, format="7.3", store_python_metadata=False)
     hdf5 = file.read_bytes()
@@ -217,7 +217,6 @@ def _recorded() -> Any:
 
 
 def _set_seeds(folder: Path) -> list[bytes]:
-    pytest.importorskip("eeglabio")
     exported(_recorded(), folder / "seed.set")
     content = (folder / "seed.set").read_bytes()
     packed = content[:HEADER]
@@ -231,12 +230,10 @@ def _set_seeds(folder: Path) -> list[bytes]:
 
 def _vhdr_seeds(folder: Path) -> list[bytes]:
     """Headers, of which samples and markers lie beside them."""
-    pytest.importorskip("pybv")
     return [exported(_recorded(), folder / f"{NAME}.vhdr").read_bytes()]
 
 
 def _fieldtrip_seeds(folder: Path) -> list[bytes]:
-    pytest.importorskip("pymatreader")
     trials, times = np.empty(6, dtype=object), np.empty(6, dtype=object)
     for number in range(6):
         trials[number] = np.random.default_rng(number).standard_normal((2, 30))

@@ -78,9 +78,7 @@ def assert_samples(epochs: Any, kept: slice | list[int] = slice(None)) -> None:
     ("unit", "onsets"), [("ms", (ONSETS * 1000).round(3)), ("samples", AT), ("samples", AT.astype(float))]
 )
 @pytest.mark.parametrize("bids", [False, True])
-def test_onsets_in_another_unit_are_refused_and_the_hint_cures_it(
-    tmp_path: Path, unit: str, onsets: Any, bids: bool
-) -> None:
+def test_onsets_in_another_unit_and_the_hint(tmp_path: Path, unit: str, onsets: Any, bids: bool) -> None:
     """All 40 trials were lost with a note of what MNE omits."""
     file = (in_bids if bids else recorded)(tmp_path, rows(onsets))
     with refusal(f"onsets seem to be in {unit}", "40 of 40 events") as caught:
@@ -93,7 +91,7 @@ def test_onsets_in_another_unit_are_refused_and_the_hint_cures_it(
 
 def test_tables_of_a_longer_recording_or_with_a_row_too_long_are_refused(tmp_path: Path) -> None:
     file = recorded(tmp_path, rows(ONSETS + 90))
-    with pytest.raises(InputError, match="after the end of the recording"):
+    with refusal("after the end of the recording"):
         epochs_of(file)
     late = recorded(tmp_path, rows(np.r_[ONSETS[:30], ONSETS[30:] + 40]))  # a few are MNE's to leave out
     assert len(epochs_of(late).labels) == 30
@@ -119,10 +117,8 @@ def test_events_without_an_onset_are_left_out_and_told_of(tmp_path: Path, bids: 
 @pytest.mark.parametrize("bids", [False, True])
 def test_an_onset_that_is_no_number_is_named_with_its_line(tmp_path: Path, bids: bool) -> None:
     texts = ["0:01:30" if at == 4 else str(onset) for at, onset in enumerate(ONSETS)]
-    with pytest.raises(InputError) as caught:
+    with refusal("", "events.tsv: ", "line 6", "0:01:30"):
         epochs_of((in_bids if bids else recorded)(tmp_path, rows(texts)))
-    for part in ("events.tsv: ", "line 6", "0:01:30"):
-        assert part in str(caught.value)
 
 
 @pytest.mark.parametrize("text", ["", "\n", "onset\tduration\ttrial_type\n", "onset\ttrial_type\n1\tn/a\n"])
@@ -145,9 +141,7 @@ def test_a_table_without_events_is_named(tmp_path: Path, text: str) -> None:
         ("\t", (".", ","), "utf-8"),
     ],
 )
-def test_tables_of_other_programs(
-    tmp_path: Path, separator: str, change: tuple[str, str], encoding: str
-) -> None:
+def test_tables_of_programs(tmp_path: Path, separator: str, change: tuple[str, str], encoding: str) -> None:
     texts = [str(onset).replace(*change) for onset in ONSETS]
     table = rows(texts, separator=separator).replace("house", "Häuser")
     file = recorded(tmp_path, table.encode(encoding))
@@ -156,7 +150,7 @@ def test_tables_of_other_programs(
 
 def test_a_table_that_all_inherit_is_checked_as_well(tmp_path: Path) -> None:
     file = in_bids(tmp_path, rows(AT), inherited=True)
-    with pytest.raises(InputError, match="onsets seem to be in samples"):
+    with refusal("onsets seem to be in samples"):
         epochs_of(file)
     assert_samples(epochs_of(file, event_unit="samples"))
     (tmp_path / "task-look_events.tsv").write_text(rows(ONSETS), encoding="utf-8")
@@ -396,13 +390,13 @@ def test_epochs_that_end_a_sample_too_late_are_told_where_to_end(tmp_path: Path,
     expected = 96 - 1  # samples behind the event
     hint = f"input.tmax = {expected / 128:.7g}"
     if pieces > 1:
-        with pytest.warns(UserWarning, match=hint), pytest.raises(InputError) as caught:
+        with pytest.warns(UserWarning, match=hint), refusal("", "7 of 7 face (7 × across a gap", hint):
             read("fif", [file], tmax=0.75)
-        assert "7 of 7 face (7 × across a gap" in str(caught.value.found)
-        assert hint in str(caught.value.hint)
-        with pytest.warns(UserWarning, match="were left out"), pytest.raises(InputError) as caught:
+        with (
+            pytest.warns(UserWarning, match="were left out"),
+            refusal("", hint="make the epochs shorter: input.tmin, input.tmax"),
+        ):
             read("fif", [file], tmax=1.5)  # far too long
-        assert caught.value.hint == "make the epochs shorter: input.tmin, input.tmax"
     else:
         with pytest.warns(UserWarning, match=hint):
             read("fif", [file], tmax=0.75)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,14 @@ from typing import Any
 import mne
 import numpy as np
 import pytest
+from cases import first_cases
 from eeg_recordings import CLASSES, exported, make_raw, read, refused
 from eeglab_files import write_eeglab
 from in_process import InProcess
+from jobs_project import write
 from refusal import refusal
 from scipy.io import savemat
 
-from shortloop.base.errors import InputError
 from shortloop.eeg.formats.recording_format import InputSettings, RecordedInput
 from shortloop.eeg.pipeline import StudyRun, import_epochs
 from shortloop.eeg.stages.feature_files import load_epochs
@@ -46,8 +47,20 @@ bads.B = ["C3"]
 
 @pytest.fixture
 def vhdr(tmp_path: Path) -> Path:
-    pytest.importorskip("pybv")
     return exported(make_raw(), tmp_path / "S1.vhdr")
+
+
+@pytest.fixture
+def brains(tmp_path: Path) -> Callable[[], StudyRun]:
+    """A study of two people whose headers are the same: a job knows files by their content."""
+    for number, name in enumerate("AB"):
+        (tmp_path / name).mkdir()
+        exported(make_raw(number), tmp_path / name / "rec.vhdr")
+    assert (tmp_path / "A/rec.vhdr").read_bytes() == (tmp_path / "B/rec.vhdr").read_bytes()
+    file = write(tmp_path, "study.toml", STUDY)
+    (tmp_path / "jobs").mkdir()
+    run = InProcess(tmp_path / "jobs")
+    return lambda: StudyRun(run, read_study(file), file)
 
 
 def form(kind: str) -> RecordedInput:
@@ -124,7 +137,6 @@ def eeglab(folder: Path, trials: int) -> tuple[Path, np.ndarray]:
 
 
 def test_samples_of_eeglab_beside_a_recording(tmp_path: Path) -> None:
-    pytest.importorskip("pymatreader")
     file, data = eeglab(tmp_path, 1)
     epochs = read("eeglab", [file], tmin=-0.1, tmax=0.3)
     expected = np.stack([data[:, 49 + n * 70 - 10 : 49 + n * 70 + 31, 0] for n in range(7)])
@@ -140,7 +152,6 @@ def test_samples_of_eeglab_beside_a_recording(tmp_path: Path) -> None:
 
 
 def test_samples_of_eeglab_in_the_dataset_count_and_not_old_ones_beside_it(tmp_path: Path) -> None:
-    pytest.importorskip("eeglabio")
     file = exported(make_raw(), tmp_path / "S1.set")
     before = read("eeglab", [file])
     file.with_suffix(".fdt").write_bytes(bytes(4000))
@@ -148,7 +159,6 @@ def test_samples_of_eeglab_in_the_dataset_count_and_not_old_ones_beside_it(tmp_p
 
 
 def test_epochs_of_eeglab_are_called_as_the_event_at_0_ms(tmp_path: Path) -> None:
-    pytest.importorskip("pymatreader")
     file, data = eeglab(tmp_path, 8)
     epochs = read("eeglab", [file], tmin=None, tmax=None)
     np.testing.assert_array_equal(epochs.data, data.transpose(2, 0, 1))
@@ -169,33 +179,16 @@ def test_parts_of_a_split_recording_are_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cut", "AB")
-def test_samples_are_those_of_its_own_where_headers_are_the_same(tmp_path: Path, cut: str) -> None:
-    """A job knows files by their content, so one header may be found beside the samples of another."""
-    pytest.importorskip("pybv")
-    for number, name in enumerate("AB"):
-        (tmp_path / name).mkdir()
-        exported(make_raw(number), tmp_path / name / "rec.vhdr")
+def test_alike_headers_have_own_samples(tmp_path: Path, brains: Callable[[], StudyRun], cut: str) -> None:
     samples = tmp_path / cut / "rec.eeg"
     samples.write_bytes(samples.read_bytes()[: samples.stat().st_size // 2])
-    file = tmp_path / "study.toml"
-    file.write_text(STUDY, encoding="utf-8")
-    (tmp_path / "jobs").mkdir()
     with refusal("the samples are truncated", participant=cut, file=tmp_path / cut / "rec.vhdr"):
-        import_epochs(StudyRun(InProcess(tmp_path / "jobs"), read_study(file), file))
+        import_epochs(brains())
 
 
-@pytest.mark.parametrize("touched", ["rec.eeg", "rec.vmrk"])
-def test_headers_of_the_same_content_are_read_with_their_own_samples(tmp_path: Path, touched: str) -> None:
-    pytest.importorskip("pybv")
-    for number, name in enumerate("AB"):
-        (tmp_path / name).mkdir()
-        exported(make_raw(number), tmp_path / name / "rec.vhdr")
-    assert (tmp_path / "A/rec.vhdr").read_bytes() == (tmp_path / "B/rec.vhdr").read_bytes()
-    file = tmp_path / "study.toml"
-    file.write_text(STUDY, encoding="utf-8")
-    (tmp_path / "jobs").mkdir()
-    run = InProcess(tmp_path / "jobs")
-    made = import_epochs(StudyRun(run, read_study(file), file))
+@first_cases(1, "touched", ["rec.eeg", "rec.vmrk"])
+def test_alike_headers_with_samples(tmp_path: Path, brains: Callable[[], StudyRun], touched: str) -> None:
+    file, made = tmp_path / "study.toml", import_epochs(brains())
     for name, job in made.items():
         expected = read("brainvision", [tmp_path / name / "rec.vhdr"], tmin=None, tmax=None)
         found = load_epochs(job.result(), "run")
@@ -209,21 +202,21 @@ def test_headers_of_the_same_content_are_read_with_their_own_samples(tmp_path: P
     (tmp_path / "other").mkdir()
     exported(make_raw(5), tmp_path / "other" / "rec.vhdr")
     shutil.copy(tmp_path / "other" / touched, tmp_path / "B" / touched)
-    again = [job.job for job in import_epochs(StudyRun(run, read_study(file), file)).values()]
+    again = [job.job for job in import_epochs(brains()).values()]
     assert again[0] == before[0]
     assert again[1] != before[1]
     file.write_text(STUDY.replace('bads.B = ["C3"]', 'bads.A = ["Oz"]'), encoding="utf-8")
-    third = [job.job for job in import_epochs(StudyRun(run, read_study(file), file)).values()]
+    third = [job.job for job in import_epochs(brains()).values()]
     assert not {*third} & {*before, *again}
     file.write_text(STUDY.replace('bads.B = ["C3"]', 'bads.B = ["Oz"]'), encoding="utf-8")
-    last = import_epochs(StudyRun(run, read_study(file), file))
+    last = import_epochs(brains())
     assert last["A"].job == before[0]
     # Headers and markers may be the same, samples may not.
     shutil.copy(tmp_path / "A" / "rec.vmrk", tmp_path / "B" / "rec.vmrk")
-    import_epochs(StudyRun(run, read_study(file), file))
+    import_epochs(brains())
     shutil.copy(tmp_path / "A" / "rec.eeg", tmp_path / "B" / "rec.eeg")
-    with pytest.raises(InputError, match="there twice"):
-        import_epochs(StudyRun(run, read_study(file), file))
+    with refusal("there twice"):
+        import_epochs(brains())
 
 
 NAMES = ("Fz", "Cz", "Pz", "Oz")
@@ -334,7 +327,8 @@ def timelock_struct(**more: Any) -> dict[str, Any]:
 def save(folder: Path, struct: dict[str, Any], version: str = "5", name: str = "data") -> Path:
     file = folder / f"S1_{version}.mat"
     if version == "7.3":
-        hdf5storage = pytest.importorskip("hdf5storage")
+        import hdf5storage
+
         hdf5storage.savemat(
             str(file), {name: struct}, format="7.3", oned_as="row", store_python_metadata=False
         )
@@ -344,7 +338,6 @@ def save(folder: Path, struct: dict[str, Any], version: str = "5", name: str = "
 
 
 def of_files(files: Sequence[Path], **settings: Any) -> Any:
-    pytest.importorskip("pymatreader")
     return read("fieldtrip", files, **{"tmin": None, "tmax": None, "events": EVENTS, **settings})
 
 
@@ -410,10 +403,12 @@ def with_columns(*columns: list[int]) -> dict[str, Any]:
 def test_of_several_columns_one_has_to_be_named(tmp_path: Path) -> None:
     codes, responses, trial = [11, 12] * 3, [12, 12, 11, 11, 12, 11], [1, 2, 3, 4, 5, 6]
     file = save(tmp_path, with_columns(responses, codes, trial))
-    with pytest.raises(InputError, match="several columns of trialinfo") as refused:
+    with refusal(
+        "several columns of trialinfo",
+        "column 1: 11 (3 times), 12 (3 times); column 2: 11",
+        field="input.column",
+    ):
         ft(file)
-    assert refused.value.field == "input.column"
-    assert "column 1: 11 (3 times), 12 (3 times); column 2: 11" in str(refused.value.found)
     assert ft(file, column=2).labels.tolist() == [0, 1] * 3
     assert ft(file, column=1).labels.tolist() == [1, 1, 0, 0, 1, 0]
     # Columns that could not be meant are passed over.
@@ -423,7 +418,7 @@ def test_of_several_columns_one_has_to_be_named(tmp_path: Path) -> None:
     assert ft(save(tmp_path, struct)).labels.tolist() == [0, 1] * 3
     many = with_columns(codes, [*range(100, 106)])
     many["trialinfo"] = np.repeat(many["trialinfo"], 3, axis=0)
-    with pytest.raises(InputError, match="no event code"):
+    with refusal("no event code"):
         ft(save(tmp_path, many))
 
 
@@ -478,7 +473,7 @@ def test_what_trials_of_other_lengths_have_in_common_is_cut(tmp_path: Path) -> N
     """The hint says what that is, and works; at each time there is the nearest sample."""
     struct = uneven_struct()
     file = save(tmp_path, struct)
-    with pytest.raises(InputError, match="differ in length or time") as caught:
+    with refusal("differ in length or time") as caught:
         ft(file)
     said = re.search(r"input.tmin = (\S+) and input.tmax = (\S+);", str(caught.value.hint))
     assert said is not None
@@ -490,5 +485,5 @@ def test_what_trials_of_other_lengths_have_in_common_is_cut(tmp_path: Path) -> N
             nearest = [np.abs(time - each).argmin() for each in epochs.times]
             assert np.abs(time[nearest] - epochs.times).max() < 0.5 / 64
             np.testing.assert_allclose(trial, data[:6, nearest] * 1e-6, rtol=1e-12)
-    with pytest.raises(InputError, match="differ in length or time"):
+    with refusal("differ in length or time"):
         ft(file, tmin=tmin, tmax=tmax + 0.1)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
 import pytest
+from jobs_project import ROOT, fresh_python
 from refusal import refusal
 from scipy import signal, stats
 
@@ -102,11 +100,7 @@ from shortloop.eeg.formats.simulated import SimulatedInput
 how = {{"participant": "S01", "phase": "study", "classes": {CLASSES!r}, "seed": 7, "training": True}}
 e = SimulatedInput(format="simulated", trials=4).generate(**how)
 print(hashlib.sha256(e.data.tobytes() + e.labels.tobytes()).hexdigest())"""
-    environment = {**os.environ, "PYTHONHASHSEED": "12345"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
-    )
-    assert done.stdout.strip() == here
+    assert fresh_python(code, ROOT, PYTHONHASHSEED="12345").strip() == here
 
 
 def test_noise_is_of_each_participant_phase_and_seed_and_falls_as_one_over_f() -> None:

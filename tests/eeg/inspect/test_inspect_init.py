@@ -43,7 +43,17 @@ def assert_it_runs(tmp_path: Path, **expected: object) -> Study:
     return runnable(tmp_path / "my-study/study.toml", **expected)
 
 
-RARE = ("ctf", "gdf", "nihon", "nicolet", "persyst", "curry7", "curry8")  # by the same code as others
+RARE = (
+    "egi",
+    "cnt",
+    "ctf",
+    "gdf",
+    "nihon",
+    "nicolet",
+    "persyst",
+    "curry7",
+    "curry8",
+)  # by the same code as others
 
 
 @first_cases(len(FOLDERS) - len(RARE), "format", sorted(FOLDERS, key=RARE.__contains__))
@@ -127,7 +137,7 @@ def test_a_folder_that_is_a_recording_is_named_with_what_is_wrong(tmp_path: Path
     assert "cannot be read: P2.mff: the file cannot be read" in said
     assert "cannot be read: P3.mff: the folder is not a complete recording" in said
     assert_it_runs(tmp_path, participants=("P1",))
-    with pytest.raises(InputError, match="recordings are looked for in a folder"):
+    with refusal("recordings are looked for in a folder"):
         looked(tmp_path / "data/P1.mff")
 
 

@@ -131,13 +131,13 @@ def test_names_that_a_study_cannot_have_are_left_out(tmp_path: Path) -> None:
     assert {*found.left_out.values()} == {"Anna and anna differ only by upper and lower case: rename one"}
 
 
-def test_thousands_of_files_take_seconds(tmp_path: Path) -> None:
-    stems = [f"S{who:04}/S{who:04}_run{run}" for who in range(500) for run in (1, 2)]
+def test_a_thousand_files_take_seconds(tmp_path: Path) -> None:
+    stems = [f"S{who:04}/S{who:04}_run{run}" for who in range(250) for run in (1, 2)]
     names = [f"{stem}_{word}.set" for stem in stems for word in "ab"]
     began = time.process_time()
     found = named(tmp_path, names)
-    assert time.process_time() - began < 20
-    assert len(found.files) == 500
+    assert time.process_time() - began < 10
+    assert len(found.files) == 250
     assert {*found.patterns} == {"a", "b"}
 
 
@@ -183,9 +183,7 @@ CASES: list[tuple[list[dict[str, int]], bool, list[str]]] = [
 
 
 @pytest.mark.parametrize(("phases", "certain", "classes"), CASES)
-def test_classes_are_told_or_asked_for(
-    phases: list[dict[str, int]], certain: bool, classes: list[str]
-) -> None:
+def test_classes_are_told_or_asked(phases: list[dict[str, int]], certain: bool, classes: list[str]) -> None:
     found = find_classes([dict.fromkeys(WHO, counts) for counts in phases])
     assert found.certain is certain
     if classes:

@@ -89,9 +89,7 @@ def by_mne(found: Decoded, who: str, scoring: str, test: str) -> np.ndarray:
         *(("test", "auc", TWO), ("study", "accuracy", THREE), ("test", "balanced-accuracy", TWO)),
     ],
 )
-def test_planes_are_those_of_mne_and_not_their_mirror_images(
-    tmp_path: Path, score: str, classes: str, test: str
-) -> None:
+def test_planes_are_those_of_mne_not_mirrored(tmp_path: Path, score: str, classes: str, test: str) -> None:
     found = decoded(tmp_path, WITHIN if test == "study" else ACROSS, score, classes)
     of_all = to_mne(found.jobs["group", None])
     assert of_all.participants == ("A", "B")

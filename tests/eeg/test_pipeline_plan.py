@@ -8,18 +8,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from eeg_studies import (
-    AMPLITUDE,
-    NOT_APPLIED,
-    POWER,
-    SIMULATED,
-    THESIS,
-    expected_jobs,
-    plan_of,
-    plan_of_text,
-    thesis_files,
-    write_study,
-)
 from jobs_exax import Exax
 from jobs_project import empty_project
 from refusal import refusal
@@ -34,6 +22,60 @@ from shortloop.plan.planner import Lookup, Planner
 from shortloop.run.build_jobs import Executor
 from shortloop.run.progress import Progress
 from shortloop.store.store import Store
+
+STUDY = """\
+name = "small"
+participants = ["A", "B", "C"]
+classes = ["x", "y"]
+phases.train = "study"
+phases.decode = "test"
+{input}
+{features}
+"""
+SIMULATED = '[input]\nformat = "simulated"'
+THESIS = """\
+[input]
+format = "thesis"
+folder = "."
+amplitude.study = "{participant}_amp_study.mat"
+power.study = "{participant}_study.mat"
+power.test = "{participant}_test.mat"
+"""
+AMPLITUDE = "[features.amplitude]\n"
+POWER = "[features.power]\n"
+NOT_APPLIED = "apply = false\n"
+
+
+def write_study(folder: Path, study_input: str, features: str) -> Path:
+    file = folder / "study.toml"
+    text = STUDY.replace("{input}", study_input).replace("{features}", features)
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def plan_of(study: Study, file: Path) -> Planner:
+    with Store() as store:
+        plan = Planner(Lookup(store, "small"))
+        pipeline(StudyRun(plan, study, file))
+    return plan
+
+
+def plan_of_text(folder: Path, study_input: str, features: str) -> Planner:
+    file = write_study(folder, study_input, features)
+    return plan_of(read_study(file), file)
+
+
+def expected_jobs(participants: int, kinds: int) -> int:
+    return participants * (2 + kinds * 6) + 1 + 2 * kinds + 1
+
+
+def thesis_files(project: Path) -> Path:
+    """A project with files of ready-made features; tests make a fixture of it."""
+    for partition in "ABC":
+        for name in ("amp_study", "study", "test"):
+            (project / f"{partition}_{name}.mat").write_text(f"{name} of {partition}, not read by a plan")
+    return project
+
 
 project = pytest.fixture(empty_project)
 thesis = pytest.fixture(thesis_files)
@@ -98,9 +140,7 @@ def run_with(exax: Exax, study: Study, file: Path = DEFAULT_STUDY) -> Executor:
     return run
 
 
-def test_a_run_builds_what_the_plan_counts(
-    project: Path, study: Study, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_runs_build_what_plans_count(project: Path, study: Study, capsys: pytest.CaptureFixture[str]) -> None:
     plan = plan_of(study, DEFAULT_STUDY)
     exax = Exax(project, {})
     run = run_with(exax, study)

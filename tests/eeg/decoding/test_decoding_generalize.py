@@ -79,9 +79,7 @@ def one_by_one(
 @pytest.mark.parametrize("scaling", ["separate", "training"])
 @pytest.mark.parametrize("estimator", [LinearSvmSettings(), LDA, BAYES])
 @pytest.mark.parametrize("shuffled", [False, True])
-def test_scores_are_those_of_train_and_apply(
-    within: bool, scaling: str, estimator: Any, shuffled: bool
-) -> None:
+def test_scores_as_of_train_and_apply(within: bool, scaling: str, estimator: Any, shuffled: bool) -> None:
     """In the training phase shuffled labels are the truth; in another phase the true ones are."""
     train, labels, test, test_labels = recordings()
     folds = stratified_folds(labels, 3, 0)
@@ -106,9 +104,7 @@ def test_scores_are_those_of_train_and_apply(
 @pytest.mark.parametrize("empty", [[0], [2], [0, 1, 2]])
 @pytest.mark.parametrize("within", [False, True])
 @pytest.mark.parametrize("estimator", [LDA, BAYES])
-def test_bins_that_keep_no_feature_score_chance(
-    estimator: Any, within: bool, empty: list[int], score: Any
-) -> None:
+def test_bins_without_features_are_chance(estimator: Any, within: bool, empty: list[int], score: Any) -> None:
     train, labels, test, test_labels = recordings()
     folds = stratified_folds(labels, 3, 0)
     how = {"within": within, "score": score, **settings(estimator)}

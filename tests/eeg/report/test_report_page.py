@@ -18,14 +18,7 @@ import pytest
 from cases import first_cases
 from matplotlib.text import Text
 from page_reader import Page, check_needs_nothing_else, places_linked
-from report_synthetic import (
-    details,
-    evoked,
-    html_of_report,
-    kind_result,
-    report_content,
-    write_report,
-)
+from report_synthetic import details, evoked, html_of_report, kind_result, report_content, write_report
 from source_tree import ROOT
 
 from shortloop.eeg.report.content import KindResult

@@ -170,9 +170,7 @@ def test_the_critical_value_parts_small_p_from_others(values: list[int], alpha: 
         assert (critical is not None and observed > critical) == (p <= alpha + 1e-12)
 
 
-def test_the_observed_mass_is_that_of_the_heaviest_cluster_and_few_permutations_have_no_critical_value() -> (
-    None
-):
+def test_the_observed_mass_is_of_the_heaviest_cluster_and_few_permutations_have_no_critical_value() -> None:
     stats = statistics(np.array([True, True, False, True]))
     stats = replace(stats, t=np.array([2.0, 3.0, 9.0, -6.0]), clusters=np.array([1, 1, 0, -1]))
     assert observed_maxima(stats) == (9.0, 6.0)
@@ -482,9 +480,7 @@ def test_one_null_of_both_is_said_once(null: NullName) -> None:
     assert f"with 499 {NULLS[null]} (" in said["generalization"]
 
 
-def test_p_that_is_too_small_and_single_bins_are_told_in_the_terminal(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_p_that_is_too_small_and_single_bins_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     plain = kind_result(participants=1)
     mild = replace(plain, curve=replace(plain.curve, note=f"One. {SHARED_TRAINING}"))
     for result, warned in ((plain, False), (mild, True)):

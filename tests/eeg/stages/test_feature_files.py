@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from finished_stage import written
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
@@ -28,8 +28,25 @@ from shortloop.eeg.stages.feature_files import (
 )
 from shortloop.eeg.stages.statistics_files import load_statistics, statistics_values
 from shortloop.eeg.study.schema import Phases
-from shortloop.stages.results import open_result
-from shortloop.stages.stage import Finished, Outputs, Values
+from shortloop.stages.output import write_output
+from shortloop.stages.results import Result, open_result
+from shortloop.stages.stage import Finished, Outputs, Stage, Values
+from shortloop.stages.task import Task
+
+
+class OnlyFinishes(Stage):
+    def __init__(self, finish: Callable[[Outputs], Finished]) -> None:
+        self._finish = finish
+
+    def finish(self, out: Outputs) -> Finished:
+        return self._finish(out)
+
+
+def written(finish: Callable[[Outputs], Finished], stage: str = "toy") -> Result:
+    """The job in the current folder, after it was written there."""
+    write_output(OnlyFinishes(finish), Task(stage, "", "", None, {}, {}), {}, [])
+    return open_result(Path())
+
 
 project = pytest.fixture(empty_project)
 
@@ -130,9 +147,7 @@ def test_phases_whose_names_begin_alike_do_not_mix(project: Path, other: str) ->
     sfreq=st.floats(1, 1e5),
     values=npst.arrays(st.sampled_from([np.dtype(name) for name in ("i8", "f4", "?", "U3")]), (3, 2)),
 )
-def test_any_epochs(
-    project: Path, names: list[str], data: np.ndarray, sfreq: float, values: np.ndarray
-) -> None:
+def test_epochs(project: Path, names: list[str], data: np.ndarray, sfreq: float, values: np.ndarray) -> None:
     for file in Path().glob("*.npy"):
         file.unlink()
     changes = {"times": np.arange(4) / sfreq, "sfreq": sfreq, "channels": tuple(names), "data": data}

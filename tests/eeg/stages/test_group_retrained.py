@@ -112,9 +112,7 @@ def test_the_null_equals_a_plain_loop_that_shuffles_trains_and_scores(case: str,
     assert (known["null"], known["error_rate"]) == ("retrained", "")
 
 
-def test_another_phase_keeps_the_null_of_shuffled_test_labels_and_the_own_is_trained_again(
-    tmp_path: Path,
-) -> None:
+def test_another_phase_keeps_its_null_and_the_own_is_trained_again(tmp_path: Path) -> None:
     run, group = groups_of(STUDY, tmp_path)
     _, plain = groups_of(STUDY.replace(", retrained = 4", ", retrained = 0"), tmp_path, run)
     for name in (name for name in plain.arrays if name.startswith("plane")):

@@ -6,9 +6,9 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-import mne
 import numpy as np
 import pytest
+from cases import first_cases
 from refusal import refusal
 from sklearn.base import BaseEstimator
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -16,9 +16,7 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, roc_auc_score
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
-from source_tree import ROOT
 
-from shortloop.base.errors import InputError
 from shortloop.eeg.decoding.apply import apply_held_out, rank_weights, refit_and_apply, stack_weights
 from shortloop.eeg.decoding.estimators.estimator import EstimatorSettings
 from shortloop.eeg.decoding.estimators.lda import LdaSettings
@@ -33,7 +31,6 @@ from shortloop.eeg.decoding.settings import DecodingSettings
 from shortloop.eeg.decoding.train import train_bin
 from shortloop.eeg.score_names import Score
 
-N400 = ROOT.parent / "shared" / "data" / "n400" / "subject04-epo.fif"
 FOLDS = 4
 DECODING = DecodingSettings(folds=FOLDS, select_alpha=1.0, scaling="training")
 
@@ -127,11 +124,9 @@ def the_long_way(
     return models
 
 
-@pytest.mark.parametrize("n_classes", [2, 3])
+@first_cases(1, "n_classes", [3, 2])
 @pytest.mark.parametrize(("settings", "make"), ESTIMATORS, ids=NAMES)
-def test_areas_equal_scikit_learns(
-    settings: EstimatorSettings, make: Callable[[], BaseEstimator], n_classes: int
-) -> None:
+def test_all_areas(settings: EstimatorSettings, make: Callable[[], BaseEstimator], n_classes: int) -> None:
     """The mean over folds, as cross_val_score and then mean have it."""
     train, labels, test, test_labels = phases(n_classes)
     folds = stratified_folds(labels, FOLDS, 0)
@@ -182,9 +177,7 @@ def test_counted_scores_equal_scikit_learns(score: Score) -> None:
     [LinearSvmSettings(), MatlabSvmSettings(C=0.01), LdaSettings(), RidgeSettings(), OTHERS[0]],
     ids=lambda settings: settings.kind,
 )
-def test_ranks_that_are_kept_give_what_training_again_gives(
-    settings: EstimatorSettings, scaling: Any
-) -> None:
+def test_kept_ranks_give_what_training_again_gives(settings: EstimatorSettings, scaling: Any) -> None:
     """As the stages keep them, one test bin after the other, where selection leaves some folds nothing."""
     rng = np.random.default_rng(4)
     labels = np.tile([0, 1, 2], 12)
@@ -234,20 +227,6 @@ def test_votes_do_not_depend_on_whether_decisions_are_kept() -> None:
             np.testing.assert_array_equal(decided, with_them.predicted)
 
 
-@pytest.mark.skipif(not N400.is_file(), reason="needs ../shared/data/n400")
-def test_known_areas_of_real_words() -> None:
-    epochs = mne.read_epochs(N400, verbose="error")
-    labels = (epochs.events[:, 2] == epochs.event_id["related"]).astype(np.int8)
-    x = epochs.get_data(copy=False).transpose(2, 0, 1)
-    how: dict[str, Any] = {"n_classes": 2, "estimator": LdaSettings(shrinkage=0.1), "score": "auc"}
-    decoding = DecodingSettings(folds=5, select_alpha=1.0)
-    folds = stratified_folds(labels, 5, 0)
-    areas, _ = retrained_scores(x, labels, folds, None, labels, within=False, decoding=decoding, **how)
-    assert round(areas.max(), 3) == 0.672
-    assert epochs.times[areas.argmax()] == pytest.approx(0.38)
-    assert round(areas[epochs.times < 0].mean(), 3) == 0.493
-
-
 def test_chance_levels_and_odds_of_a_softmax() -> None:
     equal, different = np.tile([0, 1, 2], 5), np.array([0, 0, 0, 1, 2])
     assert chance_level("balanced-accuracy", different, 3) == pytest.approx(100 / 3)
@@ -267,7 +246,7 @@ def test_estimators_without_decisions_are_named_at_the_door() -> None:
     pairs.check_decisions(2)
     with refusal("each pair of classes", field="estimator.params.decision_function_shape"):
         pairs.check_decisions(3)
-    with pytest.raises(InputError, match="decision_function or predict_proba") as caught:
+    with refusal(
+        "decision_function or predict_proba", "balanced-accuracy", found="sklearn.neighbors.NearestCentroid"
+    ):
         sklearn("neighbors.NearestCentroid", metric="manhattan").check_decisions(3)
-    assert caught.value.found == "sklearn.neighbors.NearestCentroid"
-    assert "balanced-accuracy" in str(caught.value.hint)

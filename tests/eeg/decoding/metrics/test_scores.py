@@ -324,9 +324,7 @@ def test_samples_are_scored_as_scikit_learn_does() -> None:
 
 
 @pytest.mark.parametrize("score", ["balanced-accuracy", "auc"])
-def test_cells_have_the_same_interval_whatever_the_memory(
-    score: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cells_have_the_same_interval_in_any_memory(score: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     def interval() -> Any:
         rng = np.random.default_rng(4)
         return bootstrap_interval(score, evidence(score), LABELS, draws=200, level=0.9, rng=rng)

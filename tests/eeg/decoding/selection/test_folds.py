@@ -55,16 +55,6 @@ def test_equal_to_sklearn(case: tuple[np.ndarray, int], seed: int | None) -> Non
     np.testing.assert_array_equal(stratified_folds(labels, n_folds, seed), by_sklearn(labels, n_folds, seed))
 
 
-@pytest.mark.parametrize("seed", [None, 0, 2021])
-def test_thesis_size(seed: int | None) -> None:
-    labels = np.random.default_rng(1).permutation(np.repeat([0, 1, 2], 80))
-    folds = stratified_folds(labels, 10, seed)
-    np.testing.assert_array_equal(folds, by_sklearn(labels, 10, seed))
-    for fold in range(10):
-        np.testing.assert_array_equal(np.bincount(labels[folds == fold]), [8, 8, 8])
-    assert (folds != stratified_folds(labels, 10, 1)).any()
-
-
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_folds_of_runs_are_those_of_sklearn(data: st.DataObject) -> None:

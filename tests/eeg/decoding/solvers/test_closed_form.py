@@ -16,7 +16,6 @@ from shortloop.eeg.decoding.batched.closed_form import train_machines
 from shortloop.eeg.decoding.batched.scores import Labellings
 from shortloop.eeg.decoding.estimators.lda import LdaSettings
 from shortloop.eeg.decoding.estimators.ridge import RidgeSettings
-from shortloop.eeg.decoding.solvers.common import decompose
 from shortloop.eeg.decoding.solvers.lda import lda_weights
 from shortloop.eeg.decoding.solvers.ridge import ridge_weights
 
@@ -102,9 +101,7 @@ def test_nasty_trials(nasty: str, n_features: int, n_classes: int, shrinkage: fl
 @pytest.mark.parametrize("shrinkage", [1e-4, 0.1])
 @pytest.mark.parametrize("n_features", [4, 60])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_classes_so_far_apart_that_differences_cancel(
-    n_classes: int, n_features: int, shrinkage: float
-) -> None:
+def test_classes_so_far_apart_that_sums_cancel(n_classes: int, n_features: int, shrinkage: float) -> None:
     rng = np.random.default_rng(8)
     labels = labellings(rng, 40, n_classes, 3)
     x, test = rng.standard_normal((40, n_features)), rng.standard_normal((20, n_features))
@@ -118,19 +115,6 @@ def test_classes_so_far_apart_that_differences_cancel(
         np.testing.assert_allclose(own, expected, rtol=0, atol=exact * np.abs(expected).max())
         predicted = own > 0 if n_classes == 2 else own.argmax(axis=0)
         np.testing.assert_array_equal(predicted, theirs.predict(test))
-
-
-@settings(max_examples=40, deadline=None)
-@given(data=st.data())
-def test_any_shape(data: Any) -> None:
-    n_classes = data.draw(st.integers(2, 6), label="classes")
-    n_trials = data.draw(st.integers(2 * n_classes, 40), label="trials")
-    n_features = data.draw(st.integers(1, 50), label="features")
-    shrinkage = data.draw(st.sampled_from([1e-3, 0.05, 0.5, 1.0]), label="shrinkage")
-    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1), label="seed"))
-    x = rng.standard_normal((n_trials, n_features))
-    labels = labellings(rng, n_trials, n_classes, data.draw(st.integers(1, 5), label="labellings"))
-    check(x, labels, rng.standard_normal((3, n_features)), n_classes, shrinkage)
 
 
 @pytest.mark.parametrize("n_features", [3, 30])
@@ -150,19 +134,6 @@ def test_nothing_varies_within_classes(n_classes: int, n_features: int) -> None:
     assert np.isfinite(intercepts).all()
     found = decisions(np.ones_like(x), labels, x, n_classes, 0.1)
     np.testing.assert_allclose(found, 0 if n_classes == 2 else np.log(1 / n_classes), atol=1e-12)
-
-
-def test_coordinates_diagonalise_the_covariance() -> None:
-    rng = np.random.default_rng(1)
-    for n_features in (6, 40):
-        x = rng.standard_normal((20, n_features))
-        x -= x.mean(axis=0)
-        basis = decompose(x)
-        along = basis.project(x)
-        scatter = along.T @ along / 20
-        np.testing.assert_allclose(scatter, np.diag(np.diag(scatter)), atol=1e-10)
-        np.testing.assert_allclose(basis.values.sum(), (x * x).sum() / 20)
-        np.testing.assert_allclose(x @ basis.directions(), along, atol=1e-12)
 
 
 def test_one_labelling_among_many_is_as_alone() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.design import Design
 from shortloop.panel.models.model import ModelSettings
-from shortloop.panel.statistics import Reason
 
 COUNTS = ("nobs", "df_model", "df_resid")
 
@@ -56,25 +54,6 @@ def assert_same_tests(found: SimpleNamespace, theirs: Any, g: int = 0, *, errors
     np.testing.assert_allclose(found.upper[g], high, atol=near)
     for name in COUNTS:
         assert getattr(found, name)[g] == getattr(theirs, name), name
-
-
-def assert_same_alone(fit: Callable[..., SimpleNamespace], x: FloatArray, y: FloatArray) -> None:
-    """See that each fit is the same whatever is beside it, of 300 rows."""
-    starts = np.array([0, 40, 100, 103, 250, 300])
-    together = fit(x, y, starts)
-    assert together.reasons.tolist() == [
-        Reason.VOUCHED,
-        Reason.VOUCHED,
-        Reason.TOO_FEW_ROWS,
-        Reason.VOUCHED,
-        Reason.VOUCHED,
-    ]
-    for g in range(len(starts) - 1):
-        part = slice(starts[g], starts[g + 1])
-        alone = fit(np.ascontiguousarray(x[:, part]), y[part].copy(), starts[g : g + 2] - starts[g])
-        for name in vars(together):
-            both = (getattr(together, name)[g], getattr(alone, name)[0])
-            np.testing.assert_array_equal(*both, err_msg=name)
 
 
 def regressors_of_all_kinds(

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from cases import first_cases
-from panel_fits import assert_same_alone, fit_groups
+from panel_fits import fit_groups
 
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel import batch
@@ -112,17 +112,6 @@ def test_columns_may_be_anywhere(name: str, tmp_path: Path) -> None:
     outcome.flags.writeable = False
     apart = [np.broadcast_to(1.0, len(y)), of_file, np.asfortranarray(x.T)[:, 2]]
     assert_alike(fits()[name](apart, outcome, starts), whole)
-
-
-@pytest.mark.parametrize("model", ["ols", "logit", "rlm", "quantreg", "binomial", "poisson"])
-def test_each_fit_is_the_same_whatever_is_beside_it(model: str) -> None:
-    rng = np.random.default_rng(4)
-    x, y = rng.standard_normal((3, 300)), rng.standard_t(3, 300)
-    if model in ("logit", "binomial", "poisson"):
-        y = (y > 0).astype(float)
-    is_glm = model in ("binomial", "poisson")
-    fit = partial(fit_groups, "glm", family=model) if is_glm else partial(fit_groups, model)
-    assert_same_alone(fit, x, y)
 
 
 def test_no_group_at_all() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ import statsmodels.api as sm
 from formulaic import model_matrix
 from panel_real import real_table
 
+from shortloop.base.errors import InputError
 from shortloop.panel.frame import fit_frame
 from shortloop.panel.results import Results
 
@@ -96,17 +98,11 @@ def test_a_group_of_its_own_is_no_other(wages: pd.DataFrame) -> None:
 @pytest.mark.parametrize(
     "expression",
     [
-        *(
-            "lag(old)",
-            "kind.map({'x': 1, 'y': 2})",
-            "hours.sort_values()",
-        ),
+        *("lag(old)", "kind.map({'x': 1, 'y': 2})", "hours.sort_values()"),
         *("I(big.clip(lower=0) * big / 1e24)", "I(big.fillna(value=0) * big / 1e24)", "old.shift(1)"),
     ],
 )
-def test_what_formulaic_makes_of_values_it_does_not_take_for_numbers(
-    wages: pd.DataFrame, expression: str
-) -> None:
+def test_values_that_formulaic_does_not_take_for_numbers(wages: pd.DataFrame, expression: str) -> None:
     """Truth values with gaps and objects are categories, rows go to their index, integers do not wrap."""
     frame = wages.dropna().assign(old=wages["exper"] > 6, big=2**40 + wages["educ"] * 10**9)
     frame["kind"] = pd.Categorical(np.where(frame["married"] == 1, "x", "y"))
@@ -122,3 +118,33 @@ def test_what_formulaic_makes_of_values_it_does_not_take_for_numbers(
             assert coefficients(found, group) == pytest.approx(known, rel=1e-6, abs=1e-9)
             compared += 1
     assert compared == 3
+
+
+FRAME = pd.DataFrame({"g": 1, "x": np.arange(9.0), "y": np.arange(9.0) ** 2})
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"model": "ols", "covariance": "HC9"}, "covariance.*'HC9'.*'HC3' or 'cluster'"),
+        ({"model": "nosuch"}, "no such model.*'nosuch'.*one of glm, logit, ols"),
+        ({}, "no such model.*one of glm"),
+        ({"model": 3}, "no such model.*3.*one of glm"),
+        ({"model": "ols", "weights": "x"}, "ols has no such setting.*weights.*one of .*covariance"),
+        ({"model": "wls"}, "missing setting.*weights.*weights=…"),
+        ({"model": "statsmodels"}, "missing setting.*path=…"),
+        ({"model": "ols", "covariance": "cluster"}, "the column is needed for covariance 'cluster'"),
+        ({"model": "ols", "formula": ""}, "formula.*at least 1 character"),
+        ({"model": "ols", "level": 95}, "level.*95.*between 0 and 1"),
+    ],
+)
+def test_wrong_settings(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        fit_frame(FRAME, ["g"], **{"formula": "y ~ x", **settings})
+    assert pd.Series([" ".join(str(caught.value).split())]).str.contains(said).all(), caught.value
+    assert "pydantic" not in str(caught.value)
+
+
+def test_one_column_may_make_groups() -> None:
+    found = fit_frame(FRAME, "g", model="ols", formula="y ~ x")
+    assert found.fits()["status"].tolist() == ["fitted"]

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusal import refusal
 
-from shortloop.base.errors import InputError
 from shortloop.panel.column import LEVELS, lookalikes, numbers_as_text
 from shortloop.panel.data import block_of, from_frame
 from shortloop.panel.equation import Equation
@@ -27,16 +27,14 @@ from shortloop.panel.frame import fit_frame
     blocks=st.integers(1, 5),
 )
 @settings(max_examples=100, deadline=None)
-def test_rows_of_a_group_are_together_in_the_order_they_had(
-    rows: list[tuple[str | None, int]], kind: Any, far: bool, blocks: int
-) -> None:
+def test_rows_keep_their_order(rows: list[tuple[str | None, int]], kind: Any, far: bool, blocks: int) -> None:
     numbers = np.array([number for _, number in rows]) + (6 if kind == "uint64" else 0)
     if far and kind != "int8":
         numbers = np.where(numbers == 5, 10**12, numbers)
     frame = pd.DataFrame({"name": [name for name, _ in rows], "number": pd.Series(numbers).astype(kind)})
     frame["x"] = np.arange(len(rows)) * 1.0
     if frame["name"].isna().all():
-        with pytest.raises(InputError, match="no row belongs to a group"):
+        with refusal("no row belongs to a group"):
             from_frame(frame, ["name", "number"], blocks)
         return
     for by in (["name", "number"], ["number"]):
@@ -124,7 +122,7 @@ def test_nested_columns_are_left_out_and_make_no_groups(tmp_path: Path, values: 
     panel = from_frame(frame, ["g"])
     assert not panel.columns
     assert panel.notes == ("v: left out: its values are lists or tables",)
-    with pytest.raises(InputError, match="unsupported values"):
+    with refusal("unsupported values"):
         from_frame(frame, ["v"])
 
 
@@ -159,9 +157,8 @@ def test_any_column_can_make_clusters(name: str) -> None:
     found = fit_frame(frame, ["g"], **how, clusters=name)
     expected = fit_frame(frame, ["g"], **how, clusters="number")
     pd.testing.assert_frame_equal(found.coefficients("none"), expected.coefficients("none"), check_exact=True)
-    with pytest.raises(InputError, match="unsupported column type") as caught:
+    with refusal("unsupported column type", f"{name}: it has "):
         fit_frame(frame, ["g"], model="ols", formula=f"y ~ x + {name}")
-    assert f"{name}: it has " in str(caught.value)
 
 
 def test_names_of_clusters_are_those_of_their_block_alone() -> None:
@@ -196,18 +193,17 @@ def test_of_the_columns_that_are_needed_the_same_are_needed(formula: str, outcom
 
 def test_what_has_the_name_of_another_is_refused() -> None:
     frame = pd.DataFrame({"g": 1, "y": [1.0, 3.0, 2.0, 5.0], "Intercept": [1.0, 2.0, 3.0, 5.0]})
-    with pytest.raises(InputError, match="several regressors have the same name"):
+    with refusal("several regressors have the same name"):
         fit_frame(frame, ["g"], model="ols", formula="y ~ Intercept")
-    with pytest.raises(InputError, match="several columns have the same name"):
+    with refusal("several columns have the same name"):
         from_frame(frame[["g", "y", "y"]], ["g"])
     alike = frame.assign(k=pd.Series([1, "1", 1, "1"], dtype=object))
-    with pytest.raises(InputError, match="written alike"):
+    with refusal("written alike"):
         fit_frame(alike, ["g"], model="ols", formula="y ~ k")
-    with pytest.raises(InputError, match="two groups"):
+    with refusal("two groups"):
         from_frame(alike, ["k"])
-    with pytest.raises(InputError, match="no such column") as caught:
+    with refusal("no such column", found="h"):
         from_frame(frame, ["h"])
-    assert caught.value.found == "h"
 
 
 @pytest.mark.parametrize(
@@ -246,14 +242,13 @@ def test_texts_that_look_the_same(texts: list[str], found: bool) -> None:
 
 def test_groups_that_look_the_same_or_cannot_be_told_apart_are_refused() -> None:
     frame = pd.DataFrame({"g": ["Müller", "Mu\u0308ller"], "k": ["a", "a "], "n": ["1,5", "x"], "y": 1.0})
-    with pytest.raises(InputError, match="look the same") as caught:
+    with refusal("look the same", r"u\u0308"):
         from_frame(frame, ["g"])
-    assert r"u\u0308" in str(caught.value.found)
     notes = from_frame(frame.assign(g=["A", "B"]), ["g"]).notes
     assert [note.partition(":")[0] for note in notes] == ["k", "n"]
     ids = pd.Series([2**53, 2**53 + 1, None], dtype="Int64")
     frame = pd.DataFrame({"g": ids.astype("float64"), "y": 1.0})
-    with pytest.raises(InputError, match="too large to be distinguished"):
+    with refusal("too large to be distinguished"):
         from_frame(frame, ["g"])
     assert len(from_frame(frame.assign(g=ids), ["g"]).keys) == 2
     assert len(from_frame(frame.assign(g=np.array([2**53, 2**53 + 1, 5])), ["g"]).keys) == 3

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -25,8 +26,6 @@ from shortloop.panel.diagnostics.residuals import (
     worst,
 )
 from shortloop.panel.models.model import ModelSettings
-
-sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
 
 SEED = seed_for(0, "rows")
 GLMS = [

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from in_process import InProcess, do_job
 from panel_shops import OLS, built, shops
 from pdf_reader import PdfFile
+from refusal import refusal
 
-from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray
 from shortloop.panel.diagnostics.group_page import DRAWN, Head, axis_of, page_of
 from shortloop.panel.diagnostics.residuals import Rows
@@ -123,7 +123,7 @@ def test_where_no_group_was_fitted_a_page_says_so(tmp_path: Path) -> None:
     ],
 )
 def test_groups_that_are_not_there_are_named(tmp_path: Path, asked: str, said: str) -> None:
-    with pytest.raises(InputError, match=said):
+    with refusal(said):
         drawn(tmp_path, f"groups = [{asked}]")
     assert not [*tmp_path.rglob("params.npy")]  # nothing was fitted before
 
@@ -266,9 +266,7 @@ def test_of_many_rows_the_furthest_are_drawn(tmp_path: Path) -> None:
     st.booleans(),
 )
 @settings(deadline=None)
-def test_ticks_are_within_the_axis_and_their_labels_say_what_they_are(
-    low: float, span: float, length: float, upward: bool
-) -> None:
+def test_ticks_are_within_and_labels_say_them(low: float, span: float, length: float, upward: bool) -> None:
     axis = axis_of([np.array([low, low + span])], length, upward)
     assert axis.low <= low
     assert low + span <= axis.high

@@ -10,18 +10,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import statsmodels.api as sm
+import statsmodels.formula.api as smf
+from formulaic import Formula
+from refusal import refusal
 
-from shortloop.base.errors import InputError
 from shortloop.panel.data import from_frame
 from shortloop.panel.equation import Equation
 from shortloop.panel.fit import Fits, Fitter
 from shortloop.panel.frame import fit_frame
 from shortloop.panel.models.model import ModelSettings
 from shortloop.panel.statistics import STATUSES, Status
-
-sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
-smf = pytest.importorskip("statsmodels.formula.api", reason="statsmodels is not installed")
-Formula = pytest.importorskip("formulaic", reason="formulaic is not installed").Formula
 
 
 def panel(groups: int = 12, rows: int = 60, seed: int = 0) -> pd.DataFrame:
@@ -311,7 +310,7 @@ def test_only_models_of_a_probability_are_separated(model: dict[str, str]) -> No
 )
 def test_formulas_that_cannot_be(formula: str, outcome: str | None, words: str) -> None:
     fit: Callable[..., object] = partial(fitted, outcome=outcome) if outcome else partial(fit_frame, by=["g"])
-    with pytest.raises(InputError, match=words):
+    with refusal(words):
         fit(panel(), model="ols", formula=formula)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import statsmodels.api as sm
 from cases import first_cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,7 +20,6 @@ from shortloop.panel.frame import fit_frame
 from shortloop.panel.statistics import Reason, Status
 
 BOUND = 1.345
-sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
 
 
 def mine(x: FloatArray, y: FloatArray, bound: float = BOUND) -> SimpleNamespace:

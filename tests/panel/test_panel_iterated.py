@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from panel_fits import assert_same_tests, fit_groups
@@ -16,8 +17,6 @@ from shortloop.base.types import FloatArray
 from shortloop.panel.models.glm import COMPILED
 from shortloop.panel.models.model import ModelSettings
 from shortloop.panel.statistics import Reason
-
-sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
 
 KINDS = [("logit", ""), *((family, link) for family, links in COMPILED.items() for link in links)]
 

@@ -13,13 +13,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from in_process import InProcess
-from panel_judge import Judge, corrected, read_rows
-from panel_random import random_rows, random_specification
+from panel_judge import Judge, corrected, random_rows, random_specification, read_rows
 
 from build_scripts.build_panel import cut_into_blocks, fit, put_together
 from shortloop.panel.pipeline import PanelRun, import_panel, read_panel
-
-pytest.importorskip("statsmodels", reason="statsmodels is not installed")
 
 SEED, PANELS = int(os.environ.get("SEED", "7")), int(os.environ.get("PANELS", "0"))
 QUICK = ["ols", "logit", "glm"]

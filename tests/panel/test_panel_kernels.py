@@ -56,9 +56,7 @@ def test_extreme_eigenvalues_of_any_matrix(seed: int, size: int, power: int, how
 
 @given(SEEDS, st.integers(1, 8), st.floats(0, 6), st.booleans())
 @settings(max_examples=200, deadline=None)
-def test_singular_values_of_columns_of_any_condition(
-    seed: int, size: int, power: float, in_place: bool
-) -> None:
+def test_singular_values_of_any_condition(seed: int, size: int, power: float, in_place: bool) -> None:
     rng = np.random.default_rng(seed)
     columns = np.linalg.qr(rng.standard_normal((30, size)))[0] * np.geomspace(1.0, 10.0**-power, size)
     columns = columns @ np.linalg.qr(rng.standard_normal((size, size)))[0]
@@ -136,12 +134,7 @@ def test_tails_are_those_of_scipy(freedom: float) -> None:
     np.testing.assert_allclose(found, 2 * special.stdtr(freedom, -np.abs(t)), rtol=2e-12, atol=1e-300)
 
 
-def test_tails_are_those_of_closed_forms() -> None:
-    t = np.concatenate([np.linspace(0, 5, 501), np.geomspace(5, 1e6, 100)])
-    far = np.hypot(t, np.sqrt(2))
-    for freedom, exact in ((1.0, 2 * np.arctan2(1, t) / np.pi), (2.0, 2 / (far * (far + t)))):
-        found = two_sided(t[:, np.newaxis], np.full(len(t), freedom))[:, 0]
-        np.testing.assert_allclose(found, exact, rtol=1e-14)
+def test_tails_at_their_ends() -> None:
     t = np.linspace(0, 37, 500)  # many degrees of freedom are the normal distribution
     np.testing.assert_allclose(
         two_sided(t[np.newaxis], np.array([1e18]))[0], 2 * stats.norm.sf(t), rtol=1e-11

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from panel_fits import COUNTS, assert_same_tests, fit_groups
@@ -18,8 +19,6 @@ from panel_fits import COUNTS, assert_same_tests, fit_groups
 from shortloop.base.types import FloatArray
 from shortloop.panel.models.model import Covariance
 from shortloop.panel.statistics import Reason
-
-sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
 
 KINDS: list[Covariance] = ["nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster"]
 
@@ -241,13 +240,3 @@ def test_deviations_from_means_have_all_digits(problem: tuple[FloatArray, FloatA
 def found_residual(x: FloatArray, y: FloatArray) -> float:
     centred = np.column_stack([x[:, :1], x[:, 1:] - x[:, 1:].mean(axis=0)])
     return float(np.linalg.norm(y - centred @ np.linalg.lstsq(centred, y)[0]))
-
-
-def test_ccard_with_weights() -> None:
-    data = sm.datasets.ccard.load_pandas().data
-    data = data[data["AVGEXP"] > 0]
-    x = sm.add_constant(data[["AGE", "INCOME", "INCOMESQ", "OWNRENT"]]).to_numpy(float)
-    y, weights = data["AVGEXP"].to_numpy(float), 1.0 / data["INCOME"].to_numpy(float)
-    found = one(x, y, weights=weights)
-    assert found.reasons[0] == Reason.VOUCHED
-    same(found, by_statsmodels(x, y, weights=weights))

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import statsmodels.formula.api as smf
 
 from shortloop.panel.frame import fit_frame
 from shortloop.panel.results import Results
 from shortloop.panel.statistics import STATUSES, Status
-
-smf = pytest.importorskip("statsmodels.formula.api", reason="statsmodels is not installed")
 
 OLS = "statsmodels.regression.linear_model.OLS"
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import formulaic
 import numpy as np
 import pandas as pd
 import pytest
+import statsmodels.api as sm
 from panel_real import real_table
 
 from shortloop.panel.frame import fit_frame
 from shortloop.panel.statistics import STATUSES
-
-sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
-formulaic = pytest.importorskip("formulaic", reason="formulaic is not installed")
 
 GRUNFELD, FAIR, RANDHIE, CHOICE = (
     f"statsmodels.datasets.{name}" for name in ("grunfeld", "fair", "randhie", "modechoice")
@@ -89,9 +88,7 @@ def has_one_alone(results: Any) -> bool:
 
 
 @pytest.mark.parametrize(("source", "by", "asked", "formula"), SPECIFICATIONS)
-def test_every_group_is_as_formulaic_and_statsmodels_have_it(
-    source: str, by: str, asked: dict[str, Any], formula: str
-) -> None:
+def test_all_groups_as_of_statsmodels(source: str, by: str, asked: dict[str, Any], formula: str) -> None:
     frame = table(source, by)
     found = fit_frame(frame, [by], formula=formula, **asked)
     parts = {str(key).removesuffix(".0"): part for key, part in frame.groupby(by)}

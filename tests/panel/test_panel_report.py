@@ -18,8 +18,8 @@ from figure_texts import check_texts, texts
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.patches import Rectangle
+from refusal import refusal
 
-from shortloop.base.errors import InputError
 from shortloop.panel.analysis import panel_findings
 from shortloop.panel.frame import fit_frame
 from shortloop.panel.report.content import ALPHA, Content, Shown, coefficient_numbers, coefficients_csv
@@ -127,9 +127,7 @@ def test_numbers_beside_the_figures_are_those_that_are_drawn() -> None:
         ((1.0e9, -3.0e9, 2.0e9), ("1e+09", "−3e+09 to 2e+09")),
     ],
 )
-def test_estimates_have_the_digits_that_tell_groups_apart(
-    quartiles: tuple[float, float, float], expected: tuple[str, str]
-) -> None:
+def test_digits_tell_groups_apart(quartiles: tuple[float, float, float], expected: tuple[str, str]) -> None:
     assert _estimates(*quartiles) == expected
 
 
@@ -151,9 +149,7 @@ def shown(groups: list[tuple[bool, float, float, float, float]], corrected: bool
 
 
 @given(GROUPS, st.booleans())
-def test_numbers_of_a_coefficient(
-    groups: list[tuple[bool, float, float, float, float]], corrected: bool
-) -> None:
+def test_coefficient_numbers(groups: list[tuple[bool, float, float, float, float]], corrected: bool) -> None:
     (found,) = coefficient_numbers(shown(groups, corrected))
     frame = pd.DataFrame(groups, columns=["fitted", "params", "bse", "pvalues", "corrected"], dtype=object)
     kept = frame[frame["fitted"].astype(bool)].drop(columns="fitted").astype(float)
@@ -228,5 +224,5 @@ def test_names_of_groups_that_our_columns_have() -> None:
     row = next(csv.DictReader(StringIO(coefficients_csv(replace(some(3), by=("estimate",))))))
     assert row["group_estimate"].startswith("firm ")
     assert float(row["low"]) < float(row["estimate"]) < float(row["high"])
-    with pytest.raises(InputError, match="duplicate column"):
+    with refusal("duplicate column"):
         fitted("firm", "firm")

@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import statsmodels.api as sm
 from cases import first_cases
 from scipy.optimize import linprog
 
 from shortloop.panel.frame import fit_frame
 from shortloop.panel.results import Results
 from shortloop.panel.statistics import STATUSES
-
-sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
 
 DISCRETE = "statsmodels.discrete.discrete_model."
 QUIET = {"model": "statsmodels", "fit": {"disp": 0}}

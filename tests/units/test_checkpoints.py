@@ -164,7 +164,7 @@ ALL_PAGES = [f"pages/{unit}.txt" for unit in range(4)]
 
 @pytest.mark.parametrize("power_cut", [False, True])
 @pytest.mark.parametrize("done", range(5))
-def test_files_outlive_a_cut_unless_the_power_was_cut(
+def test_files_outlive_all_but_power_cuts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, done: int, power_cut: bool
 ) -> None:
     assert pages(job_folder(tmp_path, 7), monkeypatch, stop_after=done) == ([] if done < 4 else ALL_PAGES)

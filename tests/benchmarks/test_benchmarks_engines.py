@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
+from scipy import stats
 
 from benchmarks import engines_overhead, engines_plain, ours
 from benchmarks.__main__ import main
@@ -25,12 +26,45 @@ from benchmarks.engines_plain import PEERS, not_installed, plain
 from benchmarks.engines_project import ENGINES, EngineProject
 from benchmarks.engines_speedup import SYSTEMS, Decoding, ladder, speedups
 from benchmarks.engines_spin import bytes_for, spin
-from benchmarks.measure import spread, with_interval
+from benchmarks.measure import interleaved, ratio, seconds_of, spread, with_interval
 from benchmarks.options import Options
 from benchmarks.plots import LOOKS
 from benchmarks.thesis_data import QUICK, simulate
 from shortloop.eeg.decoding.metrics.scores import recall_scores
 from shortloop.eeg.decoding.permute import permuted_labels
+
+
+def test_spread_and_ratio_of_some_measurements() -> None:
+    assert spread([3.0, 1.0, 2.0]) == {"median": 2.0, "min": 1.0, "max": 3.0, "values": [3.0, 1.0, 2.0]}
+    assert spread(np.array([1.0, 2.0]))["median"] == 1.5
+    # In the second run the machine was ten times slower; ratios do not see it.
+    assert ratio([2.0, 20.0], [1.0, 10.0])["values"] == [2.0, 2.0]
+    with pytest.raises(ValueError, match="shorter"):
+        ratio([1.0, 2.0], [1.0])
+    assert 0.02 <= seconds_of(lambda: time.sleep(0.02)) < 1.0
+
+
+def test_each_run_measures_everything_and_begins_with_another() -> None:
+    order: list[tuple[str, int]] = []
+
+    def note(name: str, run: int) -> float:
+        order.append((name, run))
+        return 10.0 * run + "abc".index(name)
+
+    found = interleaved({name: lambda run, name=name: note(name, run) for name in "abc"}, 4)  # type: ignore[misc]
+    assert found == {name: [10.0 * run + at for run in range(4)] for at, name in enumerate("abc")}
+    assert "".join(name for name, _ in order) == "abcbcacababc"
+    assert [run for _, run in order] == sorted(run for _, run in order)
+
+
+def test_interval_is_student_s_and_one_run_has_none() -> None:
+    values = [1.8, 1.95, 2.2, 1.7, 1.9]
+    found = with_interval(values)
+    expected = stats.ttest_1samp(np.log(values), 0).confidence_interval(0.95)
+    assert found["mean"] == pytest.approx(stats.gmean(values))
+    assert (math.log(found["low"]), math.log(found["high"])) == pytest.approx(tuple(expected))
+    alone = with_interval([2.0])
+    assert (alone["mean"], alone["low"], alone["high"]) == (pytest.approx(2.0), None, None)
 
 
 def test_overhead_is_what_the_work_does_not_explain() -> None:
@@ -46,9 +80,7 @@ def test_plain_forks_share_the_units(workers: int, units: int) -> None:
     assert 0.02 / workers <= each < 0.2 / workers
 
 
-def test_a_fork_that_is_slower_counts_by_its_own_speed_and_one_that_fails_not_at_all(
-    capfd: pytest.CaptureFixture[str],
-) -> None:
+def test_slow_forks_count_by_their_speed_and_failing_ones_not(capfd: pytest.CaptureFixture[str]) -> None:
     """One of 10 ms and one of 30 ms a unit do four units in 30 ms."""
     number = get_context("fork").Value("i", 0)
     pause: list[float] = []

@@ -45,7 +45,6 @@ asked = [
 print(json.dumps([nodes, ray.get(asked, timeout=60)]))
 """
 
-
 # Addresses of this machine alone. Ray would replace 127.0.0.1 by an address that others can reach.
 HEAD, WORKER = "127.0.0.2", "127.0.0.3"
 # The kind of message with which both sides of HTTP/2, and so of gRPC, begin.

@@ -6,12 +6,12 @@ import ast
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+from jobs_project import fresh_python
 from source_tree import (
     METHODS,
     MODULES,
@@ -26,7 +26,6 @@ from source_tree import (
 )
 
 HEAVY = {"numpy", "scipy", "sklearn", "mne", "matplotlib", "numba", "pandas"}
-
 
 # Floors from the bottom up: a package imports from its own floor and from lower ones. In the frame, which
 # knows no analysis, those that share a floor do not import each other.
@@ -48,7 +47,6 @@ FRAME = (
     {"cli", "testing"},
 )
 
-
 EEG = (
     {"eeg.data", "eeg.mne_scores", "eeg.score_names"},
     {"eeg.checks", "eeg.headers"},
@@ -61,7 +59,6 @@ EEG = (
     {"eeg.findings", "eeg.inspect", "eeg.testing"},
     {"eeg.analysis"},
 )
-
 
 PANEL = (
     {"panel.kernels", "panel.statistics", "panel.column"},
@@ -79,7 +76,6 @@ PANEL = (
     {"panel.analysis"},
 )
 
-
 FRAMES = (
     {"frames.transformations"},
     {"frames.table", "frames.runners", "frames.settings"},
@@ -87,9 +83,7 @@ FRAMES = (
     {"frames.command"},
 )
 
-
 ANALYSES = {"eeg": EEG, "frames": FRAMES, "panel": PANEL}
-
 
 LEVEL = {
     package: level
@@ -97,7 +91,6 @@ LEVEL = {
     for level, packages in enumerate((*FRAME, *analysis))
     for package in packages
 }
-
 
 MAY_IMPORT_EXAX = {"exax", "notebook", "plan", "project", "run", "store"}
 
@@ -232,12 +225,7 @@ def test_modules_are_looked_up_by_name_in_few_places() -> None:
 
 
 def loaded_after(statement: str) -> set[str]:
-    code = f"import sys\n{statement}\nprint(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return set(done.stdout.split())
+    return set(fresh_python(f"import sys\n{statement}\nprint(*sys.modules)", ROOT).split())
 
 
 @pytest.mark.parametrize("what", [METHODS, SCRIPTS, ()], ids=["methods", "build scripts", "the command"])
@@ -326,15 +314,11 @@ def test_no_file_knows_where_it_lies() -> None:
 # EEG speaks of these; the frame of partitions, units and arrays. Parts of names count, as in `n_trials`.
 WORDS = re.compile(r"(?<![a-z])(?:participant|trial|epoch|channel|bin)s?(?![a-z])", re.IGNORECASE)
 
-
 ANALYSIS = re.compile(r"(?<![a-z])eeg(?![a-z])", re.IGNORECASE)
-
 
 LIBRARY = ROOT / "shortloop"
 
-
 FRAME_FILES = [file for file in MODULES if file.relative_to(LIBRARY).parts[0] not in (*ANALYSES, "templates")]
-
 
 # Still to be cleared.
 NAME_THE_ANALYSIS = {
@@ -344,7 +328,6 @@ NAME_THE_ANALYSIS = {
     "shortloop/plan/planner.py",
     "shortloop/plan/settings_files.py",
 }
-
 
 # Where nobody can say more.
 MAY_SAY_ANY = {

@@ -23,7 +23,6 @@ from shortloop.keys.source import normalised
 
 COMMANDS = [(block, command) for page in PAGES for block in blocks(page) for command in block.commands]
 
-
 PLACES = [
     ROOT,
     ROOT / "shortloop",
@@ -32,12 +31,9 @@ PLACES = [
     TEMPLATES / "project",
 ]
 
-
 EXAMPLES = ("methods/a_bootstrap", "build_scripts/build_bootstrap", "shortloop/engines/NAME")
 
-
 INSIDE = ("architecture", "extending")
-
 
 MADE = ("results/", "workdirs/", ".venv/", "data/", ".shortloop/", "methods/a_NAME", *EXAMPLES)
 

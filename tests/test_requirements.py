@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 import yaml
 from packaging.requirements import Requirement
+from refusal import refusal
+from refused import refusing
 from source_tree import METHODS, MODULES, PROJECT, ROOT, SCRIPTS, id_of, imports_of, tree_of
 
-from shortloop.base.extras import REPORT_LIBRARIES
+from shortloop.base.errors import TransientError
+from shortloop.base.extras import REPORT_LIBRARIES, need
 from shortloop.eeg.pipeline import LIBRARIES
 from shortloop.engines.engine import ENGINES
 from shortloop.engines.engine import LIBRARIES as ENGINE_LIBRARIES
@@ -21,12 +27,7 @@ from shortloop.panel.pipeline import LIBRARIES as PANEL_LIBRARIES
 
 ANALYSES = {"eeg", "frames", "panel"}
 # The last two come with those that they are a part of.
-DISTRIBUTIONS = {
-    "pydantic_core": "pydantic",
-    "sklearn": "scikit-learn",
-    "llvmlite": "numba",
-    "PIL": "pillow",
-}
+DISTRIBUTIONS = {"pydantic_core": "pydantic", "sklearn": "scikit-learn", "llvmlite": "numba", "PIL": "pillow"}
 # Its frames are kept by those who have it.
 FOR_TYPES = "polars"
 # MNE asks for them where it reads what they know: their versions count where they are there.
@@ -140,3 +141,45 @@ def test_the_public_workflow_tests_every_python_before_a_release() -> None:
     assert {*jobs["release"]["needs"]} == jobs.keys() - {"release"}
     assert jobs["release"]["if"] == "startsWith(github.ref, 'refs/tags/v')"
     assert not re.search(r"secrets|password|token:(?! write)|https?://", text)
+
+
+def run_without(folder: Path, code: str, *libraries: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": f"{refusing(folder, libraries)}:{ROOT}"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_what_is_missing_is_named_with_what_to_install() -> None:
+    need("some", ["json", "numpy", "pytest"])  # what is installed is not spoken of
+    with refusal("", "no_such_library is not installed", "pip install 'shortloop[some]'") as caught:
+        need("some", ["no_such_library", "json"])
+    assert isinstance(caught.value, TransientError)  # no job keeps it as its result
+    with refusal("nothing_1, nothing_2 are not installed"):
+        need("some", ["nothing_1", "nothing_2"])
+
+
+@pytest.mark.parametrize(
+    ("code", "library"),
+    [
+        ("from shortloop.report.style import new_figure as f; f()", "matplotlib"),
+        ("from shortloop.report.style import styled as f\nwith f(): pass", "matplotlib"),
+        ("from shortloop.report.page import html_of as f; f(None, None)", "jinja2"),
+    ],
+)
+def test_a_report_says_what_it_lacks(tmp_path: Path, code: str, library: str) -> None:
+    done = run_without(tmp_path, code, library)
+    last = done.stderr[done.stderr.index("shortloop.base.errors.") :]
+    assert f"{library} is not installed" in last
+    assert "pip install 'shortloop[report]'" in last
+
+
+@pytest.mark.parametrize("state", ["refused", "None"])
+def test_the_package_is_imported_without_numba(tmp_path: Path, state: str) -> None:
+    code = "import sys\n" + ("sys.modules['numba'] = None\n" if state == "None" else "") + "import shortloop"
+    done = run_without(tmp_path, code, *(["numba"] if state == "refused" else []))
+    assert done.returncode == 0, done.stderr

@@ -28,6 +28,7 @@ from in_process import (
     stage_of,
     unit_of,
 )
+from refusal import refusal
 from scipy.io import savemat
 from source_tree import METHODS, id_of
 
@@ -44,7 +45,6 @@ from build_scripts.build_pipeline import (
     train,
 )
 from dev.build_ridge import pipeline as ridge
-from shortloop.base.errors import InputError
 from shortloop.eeg.pipeline import StudyRun, import_features
 from shortloop.eeg.study.load import read_study
 from shortloop.frames.pipeline import FramesRun, read_frames
@@ -177,18 +177,15 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Jobs:
                 intervals(study, "A", kind, models, applied)
                 patterns(study, "A", kind, made["A"], models)
         _note(found, name, run)
-    folder = tmp_path_factory.mktemp("panel")
-    file = folder / "panel.toml"
-    file.write_text(PANEL, encoding="utf-8")
-    run = InProcess(folder)
-    of_panel(PanelRun(run, read_panel(file), file))
-    _note(found, "panel", run)
-    folder = tmp_path_factory.mktemp("frames")
-    file = folder / "frames.toml"
-    file.write_text(FRAMES, encoding="utf-8")
-    run = InProcess(folder)
-    of_frames(FramesRun(run, read_frames(file), file))
-    _note(found, "frames", run)
+    others: list[Any] = [("panel", PANEL, read_panel, PanelRun, of_panel)]
+    others += [("frames", FRAMES, read_frames, FramesRun, of_frames)]
+    for name, text, read, kind, of in others:
+        folder = tmp_path_factory.mktemp(name)
+        file = folder / f"{name}.toml"
+        file.write_text(text, encoding="utf-8")
+        run = InProcess(folder)
+        of(kind(run, read(file), file))
+        _note(found, name, run)
     return found
 
 
@@ -244,9 +241,7 @@ def test_every_stage_and_every_stage_that_grows_has_a_case() -> None:
 
 
 @each_case
-def test_it_is_plain_data_and_opens_in_any_process(
-    jobs: Jobs, elsewhere: ProcessPoolExecutor, case: Case
-) -> None:
+def test_plain_data_opens_in_any_process(jobs: Jobs, elsewhere: ProcessPoolExecutor, case: Case) -> None:
     task = jobs.tasks[case]
     assert pickle.loads(pickle.dumps(task)) == task
     units = len(costs_of(open_stage(task)))
@@ -268,9 +263,7 @@ def fresh() -> Iterator[ProcessPoolExecutor]:
 
 
 @each_stage
-def test_what_is_compiled_is_compiled_when_it_is_opened(
-    jobs: Jobs, fresh: ProcessPoolExecutor, case: Case
-) -> None:
+def test_all_is_compiled_when_it_is_opened(jobs: Jobs, fresh: ProcessPoolExecutor, case: Case) -> None:
     """Processes that are forked then share it, and do not load it again each."""
     task = jobs.tasks[case]
     if costs_of(open_stage(task)):
@@ -279,9 +272,7 @@ def test_what_is_compiled_is_compiled_when_it_is_opened(
 
 @each_stage
 @first_cases(1, "which", ["half", "none", "all but one"])
-def test_cut_off_and_resumed_by_several_it_leaves_the_same(
-    jobs: Jobs, tmp_path: Path, case: Case, which: str
-) -> None:
+def test_cut_off_and_resumed_it_leaves_the_same(jobs: Jobs, tmp_path: Path, case: Case, which: str) -> None:
     """Cut off after some of its units; the last ones come first."""
     task, like = jobs.tasks[case], jobs.folders[case]
     units = len(costs_of(open_stage(task)))
@@ -320,7 +311,7 @@ def test_its_numbers_are_labelled_in_xarray_netcdf_and_tables(jobs: Jobs, tmp_pa
         table, expected = job.to_frame(name), labelled[name].to_dataframe()[[name]]
         pd.testing.assert_frame_equal(table, expected, check_index_type=False)
     if not job.tables and job.arrays:
-        with pytest.raises(InputError, match=f"one of {next(iter(job.arrays))}"):
+        with refusal(f"one of {next(iter(job.arrays))}"):
             job.to_frame()
 
 

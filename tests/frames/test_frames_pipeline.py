@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from refusal import refusal
 from typer.testing import CliRunner
 
-from shortloop.base.errors import InputError
 from shortloop.frames.command import ANALYSIS
 from shortloop.frames.pipeline import REQUIRED, installed_there, left_out
 from shortloop.frames.settings import Frames, ModinSettings
@@ -27,14 +27,12 @@ def test_a_library_that_is_missing_is_left_out_with_a_reason(monkeypatch: pytest
 
 
 def test_an_environment_that_lacks_it_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="not a virtual environment"):
+    with refusal("not a virtual environment"):
         installed_there(tmp_path, ["modin"], FILE)
     folder = tmp_path / "there"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
-    with pytest.raises(InputError, match=r"no modin, ray in") as caught:
+    with refusal(r"no modin, ray in", "pip install", field="modin.environment"):
         installed_there(folder, ["modin", "ray"], FILE)
-    assert caught.value.field == "modin.environment"
-    assert "pip install" in str(caught.value.hint)
 
 
 def test_the_command_says_what_to_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,11 +51,11 @@ def test_the_command_says_what_to_write(tmp_path: Path, monkeypatch: pytest.Monk
         [f"{new}/bin/python", "-m", "pip", "install", *REQUIRED],
     ]
     done.returncode = 1
-    with pytest.raises(InputError, match="the environment could not be created"):
+    with refusal("the environment could not be created"):
         invoke(new)
     (tmp_path / "mine").write_text("mine")
     for there in (tmp_path, tmp_path / "mine"):  # where something is already nothing is made
-        with pytest.raises(InputError, match="the folder is not empty"):
+        with refusal("the folder is not empty"):
             invoke(there)
     assert [each.name for each in tmp_path.iterdir()] == ["mine"]
 

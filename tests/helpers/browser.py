@@ -70,8 +70,7 @@ def started() -> Iterator[Browser]:
 def opened(browser: Browser, address: str, width: int = 1280, scheme: str = "light") -> Iterator[View]:
     """A page, for a reader with a window of some width who likes pages light or dark."""
     context = browser.new_context(
-        viewport={"width": width, "height": 900},
-        color_scheme="dark" if scheme == "dark" else "light",
+        viewport={"width": width, "height": 900}, color_scheme="dark" if scheme == "dark" else "light"
     )
     page, complaints = context.new_page(), list[str]()
 

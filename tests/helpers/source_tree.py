@@ -16,9 +16,7 @@ TEMPLATES = ROOT / "shortloop" / "templates"  # what projects of one's own begin
 BEGUN = {"templates", "template"}  # folders of them, of the frame and of analyses
 MODULES = sorted(file for file in (ROOT / "shortloop").rglob("*.py") if BEGUN.isdisjoint(file.parts))
 
-
 METHODS = sorted([*(ROOT / "methods").glob("a_*.py"), *(ROOT / "dev").glob("a_*.py")])
-
 
 SCRIPTS = sorted([*(ROOT / "build_scripts").glob("build_*.py"), *(ROOT / "dev").glob("build_*.py")])
 

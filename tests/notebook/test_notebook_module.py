@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from notebook_cells import Cells
+from refusal import refusal
 
 from shortloop.base.errors import InputError
 from shortloop.keys.source import normalised
@@ -172,17 +173,17 @@ def test_what_is_no_stage_is_refused(texts: tuple[str, ...], found: str) -> None
 def test_a_function_that_is_gone_or_without_a_text_is_refused() -> None:
     cells = Cells("def helper(x):\n    return x", FIT)
     del cells.space["helper"]
-    with pytest.raises(InputError, match="helper"):
+    with refusal("helper"):
         cells.written()
     exec("def helper(x):\n    return x", cells.space)
-    with pytest.raises(InputError, match="not available"):
+    with refusal("not available"):
         cells.written()
 
 
 def test_a_decorator_that_was_edited_after_it_was_used() -> None:
     cells = Cells(WRAPPING, "@twice\ndef helper(x):\n    return x", FIT)
     cells.run(WRAPPING.replace("2 *", "3 *"))
-    with pytest.raises(InputError, match="edited after it was used"):
+    with refusal("edited after it was used"):
         cells.written()
     cells.run("@twice\ndef helper(x):\n    return x")
     assert cells.called(3) == {"y": 9}
@@ -201,7 +202,7 @@ def test_classes() -> None:
     )
     assert cells.called(3) == {"y": 5}
     cells.run("class A:\n    def f(self, x):\n        return 10 * x")
-    with pytest.raises(InputError, match="source of a notebook class"):  # B is still made from the other A
+    with refusal("source of a notebook class"):  # B is still made from the other A
         cells.written()
     cells.run(cells.run_cells[2][1])
     assert cells.called(3) == {"y": 32}

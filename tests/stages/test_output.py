@@ -71,9 +71,7 @@ class Pages(Growing):
 
 
 @pytest.mark.parametrize(("stage", "said"), [(Square, "square has the shape"), (Pages, "gives files")])
-def test_what_could_not_be_taken_over_is_refused(
-    numbers: Path, tmp_path: Path, stage: type[Growing], said: str
-) -> None:
+def test_what_could_not_be_taken_over(numbers: Path, tmp_path: Path, stage: type[Growing], said: str) -> None:
     """Also where nothing is: a job that grows from this one would have zeros in its first rows."""
     task = Task("x", "", "", None, {"count": 3}, {"numbers": str(numbers)})
     made = stage()
@@ -262,9 +260,7 @@ def test_values_are_given_made_before_or_elsewhere(tmp_path: Path, monkeypatch: 
         (Finished(arrays={"../a": Values(1, "", "")}), "'../a'"),
     ],
 )
-def test_an_end_that_nobody_could_read_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, finished: Any, said: str
-) -> None:
+def test_unreadable_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, finished: Any, said: str) -> None:
     monkeypatch.chdir(tmp_path)
     stage = Ends()
     stage.finished = finished

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
+from refusal import refusal
 
 from shortloop.base.errors import InputError
 from shortloop.stages.content import SIZE
@@ -58,7 +59,7 @@ def test_all_comes_back(values: dict[str, Any]) -> None:
     [None, 1.0, [1], {}, {"x": lambda: 1}, {"x": [1, threading.Lock()]}, {"x": (each for each in "ab")}],
 )
 def test_what_cannot_be_kept_is_refused(given_: Any) -> None:
-    with pytest.raises(InputError, match="F7 of fit"):
+    with refusal("F7 of fit"):
         pack(given_, "F7 of fit")
 
 
@@ -97,10 +98,8 @@ def test_values_become_arrays_over_units_and_tables_one() -> None:
         ([{"a": pd.DataFrame({"x": [1]})}, {"a": 1}], "tables a of other columns"),
     ],
 )
-def test_what_differs_between_units_is_refused_and_the_unit_named(
-    units: list[dict[str, Any]], said: str
-) -> None:
-    with pytest.raises(InputError, match=f"units of fit give {said}") as caught:
+def test_what_differs_between_units_is_named(units: list[dict[str, Any]], said: str) -> None:
+    with refusal(f"units of fit give {said}") as caught:
         put(*units)
     assert "u1" in str(caught.value) or "unit u0" in str(caught.value)
 
@@ -201,7 +200,7 @@ def test_an_error_is_one_line_alike_in_each_process() -> None:
 
 @pytest.mark.parametrize("kind", ["i8", "u1", "?", "S3", "V4"])
 def test_outputs_without_a_missing_value_are_refused(kind: str) -> None:
-    with pytest.raises(InputError, match="an output has no missing value"):
+    with refusal("an output has no missing value"):
         check_missing("fit", {"fine": np.zeros(2), "counts": np.zeros(2, kind)})
     check_missing("fit", {name: np.zeros(2, name) for name in ("f4", "c16", "M8[s]", "m8[D]", "U5")})
 
@@ -234,11 +233,11 @@ def test_arrays_hold_missing_values() -> None:
     assert np.isnat(values["day"]).tolist() == [False, True, False, True]
     assert np.isnan(values["two"][1]).all()
     assert values["two"][2].tolist() == [3.0, 4.0]
-    with pytest.raises(InputError, match="too large to be kept beside missing values"):
+    with refusal("too large to be kept beside missing values"):
         kept(n=(2**53 + 1, 0))
-    with pytest.raises(InputError, match="the name of the errors"):
+    with refusal("the name of the errors"):
         kept(unit_error=(1.0, 2.0))
-    with pytest.raises(InputError, match="table rows"):
+    with refusal("table rows"):
         kept(rows=[pd.DataFrame({"unit_error": [1]})] * 2)
 
 
@@ -275,9 +274,7 @@ def test_tables_of_pandas_have_a_row_for_each(tmp_path: Any, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("library", [pd, pl])
-def test_tables_are_read_back_as_they_were(
-    library: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tables_are_read_as_they_were(library: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for errors in (ERRORS, {}):
         names = ["a", "b", "c", "d"] if errors else ["a", "c"]

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
+from refusal import refusal
 
-from shortloop.base.errors import InputError
 from shortloop.settings.base import Name
 from shortloop.settings.changes import toml_key, toml_value, value_of
 from shortloop.sweep.grid import parse_grid
@@ -106,7 +106,7 @@ def test_fields_that_go_together_and_their_labels() -> None:
         (a, b, c) for a in "12" for b, c in zip("xyz", "789", strict=True)
     ]
     assert [each.label for each in grid.steps()] == ["a=1", "a=2", "b=x, c=7", "b=y, c=8", "b=z, c=9"]
-    with pytest.raises(InputError, match=r"b: 2, c: 3"):
+    with refusal(r"b: 2, c: 3"):
         parse_grid([], ["b=1,2", "c=1,2,3"])
     (only,) = parse_grid(["models.a.covariance=HC1", "models.b.covariance=HC3", "folds=5"]).combinations()
     assert only.label == "a.covariance=HC1, b.covariance=HC3, folds=5"
@@ -132,5 +132,5 @@ def test_fields_that_go_together_and_their_labels() -> None:
     ],
 )
 def test_what_is_wrong_is_said(texts: list[str], words: str) -> None:
-    with pytest.raises(InputError, match=words):
+    with refusal(words):
         parse_grid(texts)

@@ -156,11 +156,8 @@ def svg(nodes: Mapping[Key, Node], title: str) -> str:
 
 
 def _arranged(nodes: Mapping[Key, Node]) -> tuple[list[list[Any]], list[tuple[Any, Any]]]:
-    """Order nodes in layers to cross few edges; an edge over several layers passes a place in each.
-
-    Layers, then barycentres of neighbours: Sugiyama, Tagawa and Toda 1981 (Methods for visual understanding
-    of hierarchical system structures).
-    """
+    """Order nodes in layers to cross few edges; an edge over several layers passes a place in each."""
+    # Sugiyama, Tagawa and Toda 1981, Methods for visual understanding of hierarchical system structures.
     depth: dict[Any, int] = {}
     for key, node in nodes.items():  # a stage that is made from itself stays where it is
         depth[key] = max((depth[each] + 1 for each in node.above if each in depth), default=0)

@@ -15,10 +15,8 @@ CURVE, MAP = "over time", "generalization"
 
 
 def study_findings(summary: Mapping[str, Plain]) -> dict[str, Finding] | None:
-    """Peak, its time, smallest p and best scores of participants, for each kind of features and map.
-
-    None if it is no summary of a study.
-    """
+    """Peak, its time, smallest p and best scores of participants, for each kind of features and map."""
+    # None if it is no summary of a study.
     listed = summary.get("findings")
     if "study" not in summary or not isinstance(listed, Sequence):
         return None

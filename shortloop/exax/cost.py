@@ -1,7 +1,5 @@
-"""Cost of jobs: processor time, bytes and memory.
-
-Made for exax 2025.11.11. Upstream: a job's `post.json` could hold processor time and bytes.
-"""
+"""Cost of jobs: processor time, bytes and memory. Made for exax 2025.11.11. Upstream: `post.json` could hold
+both."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""Libraries that a job loaded, directly or indirectly.
-
-Each import is noted with its importer, whether the module was loaded before or not. A job uses what can be
-reached from its own modules, however much else has been loaded here for other jobs.
-"""
+"""Libraries that a job loaded, directly or indirectly. Each import is noted with its importer, whether the
+module was loaded before or not. A job uses what can be reached from its own modules, whatever else other jobs
+loaded."""
 
 from __future__ import annotations
 

@@ -1,9 +1,5 @@
-"""Notebook stages as exax methods, in a temporary package.
-
-They are not part of the project: nobody else loads them, and the package may be deleted.
-
-Made for exax 2025.11.11. Upstream: `Methods` could take packages beside those of accelerator.conf.
-"""
+"""Notebook stages as exax methods, in a temporary package. Nobody else loads them. Made for exax 2025.11.11.
+Upstream: `Methods` could take packages beside those of accelerator.conf."""
 
 from __future__ import annotations
 

@@ -20,11 +20,9 @@ OWN = ("build_scripts/build_panel.py",)
 
 
 def panel_findings(summary: Mapping[str, Plain]) -> dict[str, Finding] | None:
-    """List the findings of a run for a sweep; None if the summary is not of a panel.
-
-    For each specification the number of fitted groups, and for each of its coefficients over these groups the
-    median, the median standard error, and the share of groups with a small p.
-    """
+    """List the findings of a run for a sweep; None if the summary is not of a panel."""
+    # For each specification the number of fitted groups, and for each of its coefficients over these groups
+    # the median, the median standard error, and the share of groups with a small p.
     from shortloop.sweep.findings import Finding
 
     def share(number: int, of: int) -> Finding:

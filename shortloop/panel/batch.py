@@ -22,9 +22,7 @@ once, and no memory is asked for that grows with its rows."""
 
 class Batch:
     """One kernel on all groups of a design; `names` are the ``NUMBERS`` of the kernel.
-
-    starts: int64, (groups + 1,). First row of each group, and the end of the last.
-    """
+    starts: int64, (groups + 1,). First row of each group, and the end of the last."""
 
     def __init__(self, design: Design, starts: IntArray, names: Sequence[str]) -> None:
         size, groups, roles = len(design.regressors), len(starts) - 1, design.roles
@@ -88,12 +86,10 @@ class Batch:
         freedom: FloatArray | None = None,
         **known: FloatArray,
     ) -> Statistics:
-        """Test coefficients, and put all numbers of the fits together.
-
-        bse: (groups, coefficients). Standard errors. Default: by the covariance.
-        freedom: (groups,). Degrees of freedom of Student's t. Default: the normal distribution.
-        known: (groups,). Further numbers of the fits.
-        """
+        """Test coefficients, and put all numbers of the fits together."""
+        # bse: (groups, coefficients). Standard errors. Default: by the covariance.
+        # freedom: (groups,). Degrees of freedom of Student's t. Default: the normal distribution.
+        # known: (groups,). Further numbers of the fits.
         params, nobs, reasons = self.found.beta, self.nobs, self.found.reasons
         groups, size = params.shape
         bse = np.sqrt(self.variances) if bse is None else bse

@@ -97,13 +97,11 @@ class Equation:
         starts: IntArray,
         drop: np.ndarray | None = None,
     ) -> Evaluated:
-        """Compute outcome and regressors of all rows; `roles` maps purposes to further columns of the model.
-
-        `starts`, (groups + 1,), are first rows of groups, each of which an expression sees alone. Rows of
-        `drop`, bool, (rows,), are left out, but may decide e.g. a mean. The outcome of rows that lack a
-        category is NaN. Raises CategoriesError if categories that it names are missing, InputError for
-        columns that do not exist or cannot be computed with.
-        """
+        """Compute outcome and regressors of all rows; `roles` maps purposes to further columns."""
+        # `starts`, (groups + 1,), are first rows of groups, each of which an expression sees alone. Rows of
+        # `drop`, bool, (rows,), are left out, but may decide e.g. a mean. The outcome of rows that lack a
+        # category is NaN. Raises CategoriesError if categories that it names are missing, InputError for
+        # columns that do not exist or cannot be computed with.
         columns, names = self.needed(columns, roles.values()), self.variables(columns)
         extra = {role: self._role(role, name, columns[name]) for role, name in roles.items()}
         if drop is not None and drop.any():
@@ -119,11 +117,8 @@ class Equation:
             return self._evaluated(read, extra)
 
     def of_group(self, columns: Mapping[str, Column], roles: Mapping[str, str], rows: slice) -> Design:
-        """Compute outcome and regressors of one group alone, without rows in which a factor is missing.
-
-        As in formulaic, all rows of the group decide e.g. a mean; only if no row were left so, those in which
-        no column lacks a value.
-        """
+        """Compute outcome and regressors of one group alone, without rows in which a factor is missing."""
+        # As in formulaic, all rows decide e.g. a mean; only if none were left so, those that lack no value.
         names = self.variables(columns)
         some = {name: columns[name].taken(rows) for name in {*names, *roles.values()}}
         whole = ~_missing(some)
@@ -328,10 +323,8 @@ def _product(columns: Mapping[str, Column], factors: Sequence[str], rows: int) -
 
 
 def _mark_infinite(columns: Iterable[FloatArray], find_missing: Callable[[], np.ndarray]) -> None:
-    """Replace NaN by infinity if every factor is a number: zero times infinity is no missing value.
-
-    `columns`, each of shape (rows,), are written to; `find_missing` finds rows in which a factor is missing.
-    """
+    """Replace NaN by infinity if every factor is a number: zero times infinity is no missing value."""
+    # `columns`, each of shape (rows,), are written to; `find_missing` finds rows that lack a factor.
     known: np.ndarray | None = None
     for column in columns:
         wrong = np.isnan(column)

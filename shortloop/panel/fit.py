@@ -1,8 +1,5 @@
-"""Fits of one model in every group: compiled code where it vouches for its numbers, else statsmodels.
-
-Every group is fitted as if there were no other. Groups are evaluated together if their regressors have the
-same categories.
-"""
+"""Fits of one model in every group: compiled code where it vouches for its numbers, else statsmodels. Every
+group is fitted as if there were no other. Groups with the same categories are evaluated together."""
 
 from __future__ import annotations
 

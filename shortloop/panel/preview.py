@@ -202,11 +202,9 @@ def _is_written(texts: list[str], decimal: str, thousands: str) -> bool:
 
 
 def guess_groups(table: pd.DataFrame) -> tuple[list[str], list[str]]:
-    """List columns that probably make groups, the likeliest first, and further candidates.
-
-    A name that says what a group is comes first, then texts, then numbers that occur once at each time; of
-    several, the one with the most groups, as firms are in industries.
-    """
+    """List columns that probably make groups, the likeliest first, and further candidates."""
+    # A name that says what a group is comes first, then texts, then numbers that occur once at each time; of
+    # several, the one with the most groups, as firms are in industries.
     times = [str(name) for name in table.columns if is_time(str(name), table[name])]
     found = []
     for name in map(str, table.columns):

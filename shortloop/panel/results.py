@@ -104,10 +104,8 @@ def check_computed(found: Results, field: str) -> None:
 
 
 def with_absent_terms(names: Sequence[str], params: FloatArray, said: Sequence[str]) -> list[str]:
-    """Add to the messages of groups which coefficients they lack.
-
-    params: (groups, coefficients). NaN of those that a group does not have; all NaN, if there is no fit.
-    """
+    """Add to the messages of groups which coefficients they lack."""
+    # params: (groups, coefficients). NaN of those that a group does not have; all NaN, if there is no fit.
     found, lacks = list(said), np.isnan(params)
     for g in np.flatnonzero(lacks.any(axis=1) & ~lacks.all(axis=1)):
         others = f"in this group there are no {', '.join(names[int(j)] for j in np.flatnonzero(lacks[g]))}"
@@ -116,10 +114,8 @@ def with_absent_terms(names: Sequence[str], params: FloatArray, said: Sequence[s
 
 
 def correct_pvalues(pvalues: FloatArray, fitted: np.ndarray, correction: str) -> FloatArray:
-    """Correct the p of each coefficient for all groups that were fitted, (groups,); NaN for others.
-
-    pvalues: (groups, coefficients).
-    """
+    """Correct the p of each coefficient for all groups that were fitted, (groups,); NaN for others."""
+    # pvalues: (groups, coefficients).
     from statsmodels.stats.multitest import multipletests
 
     found = np.full(pvalues.shape, np.nan)

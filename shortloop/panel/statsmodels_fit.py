@@ -1,13 +1,10 @@
-"""Fits of one group by statsmodels: any model, and groups that compiled code does not vouch for.
-
-For a quick fit, `scipy.stats` checks its arguments for as long as the fit takes. Where results have p values
-and intervals as all models of statsmodels have them, the functions that `scipy.stats` calls in the end are
-called directly: no bit differs.
-
-Separation, which leaves no finite estimate: Konis 2007 (Linear programming algorithms for detecting separated
-data in binary logistic regression models, section 4.3); Correia, Guimarães and Zylkin 2019 (Verifying the
-existence of maximum likelihood estimates for generalized linear models, proposition 1).
-"""
+"""Fits of one group by statsmodels: any model, and groups that compiled code does not vouch for. For a quick
+fit, `scipy.stats` checks its arguments for as long as the fit takes. Where results have p values and
+intervals as all models of statsmodels have them, the functions that `scipy.stats` calls in the end are called
+directly: no bit differs. Separation, which leaves no finite estimate: Konis 2007 (Linear programming
+algorithms for detecting separated data in binary logistic regression models, section 4.3); Correia, Guimarães
+and Zylkin 2019 (Verifying the existence of maximum likelihood estimates for generalized linear models,
+proposition 1)."""
 
 from __future__ import annotations
 
@@ -46,10 +43,8 @@ TO_ONE = ("Logit", "Probit", "CLogLog", "Cauchy")  # links that have means of 1 
 
 
 def drop_undefined_variances(results: Any) -> np.ndarray | None:
-    """Make variances NaN that HC2 or HC3 leave undefined, and all others as without the rows.
-
-    Returns the coefficients without a variance, array of bool of shape (coefficients,); None if all have one.
-    """
+    """Make variances NaN that HC2 or HC3 leave undefined, and all others as without the rows."""
+    # Returns the coefficients without a variance, bool, (coefficients,); None if all have one.
     linear = sys.modules.get("statsmodels.regression.linear_model")
     if linear is None or not isinstance(results, linear.RegressionResults):
         return None
@@ -242,11 +237,9 @@ def _quantile(share: float, freedom: float | None) -> float:
 
 
 def is_separated(outcome: FloatArray, rows: FloatArray, results: Any, not_converged: bool) -> bool:
-    """True if the likelihood has no maximum at finite coefficients; `rows` is (rows, coefficients).
-
-    With outcomes at both bounds it takes a linear program of them all: that is solved only where some means
-    are next to 0 or 1, or iterations did not get there.
-    """
+    """True if the likelihood has no maximum at finite coefficients; `rows` is (rows, coefficients)."""
+    # With outcomes at both bounds it takes a linear program of them all: that is solved only where some means
+    # are next to 0 or 1, or iterations did not get there.
     signs = _signs(results, outcome)
     if signs is None or not signs.any():
         return False
@@ -269,10 +262,8 @@ def is_at_bound(results: Any) -> bool:
 
 
 def _signs(results: Any, outcome: FloatArray) -> FloatArray | None:
-    """Find where the likelihood of each row grows without end: -1 at minus infinity, 1 at plus; 0: nowhere.
-
-    None for unknown models. A class whose module is not loaded is not the model's.
-    """
+    """Find where each likelihood grows without end: -1 at minus infinity, 1 at plus, 0 nowhere."""
+    # None for unknown models. A class whose module is not loaded is not the model's.
     model = getattr(results, "model", None)
     discrete = sys.modules.get("statsmodels.discrete.discrete_model")
     if discrete is not None and isinstance(model, discrete.BinaryModel):

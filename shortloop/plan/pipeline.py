@@ -1,7 +1,4 @@
-"""The pipeline's view of a run, from which it requests files and jobs.
-
-A pipeline cannot tell whether the run builds jobs or only plans them.
-"""
+"""The pipeline's view of a run, from which it requests files and jobs. It cannot tell a run from a plan."""
 
 from __future__ import annotations
 
@@ -156,10 +153,8 @@ class Run(ABC):
         datasets: Mapping[str, object] | None = None,
         **arguments: object,
     ) -> Built:
-        """Ask for a job, which is built if none with the same key is there.
-
-        `stage` is the name of a stage, or the stage itself, imported from the file of its method.
-        """
+        """Ask for a job, which is built if none with the same key is there."""
+        # `stage` is the name of a stage, or the stage itself, imported from the file of its method.
         call = Call(arguments, modules, datasets or {}, _joblib_settings())
         return self.ask(_stage_name(stage), partition, call)
 

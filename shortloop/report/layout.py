@@ -33,11 +33,8 @@ def arrange(
     right: float = 0.0,
     below: float = 0.0,
 ) -> Bbox:
-    """Place panels of one size in rows, and make the figure as high as they need.
-
-    A constrained layout is much the same, but measures every text several times, which takes longer than
-    drawing it.
-    """
+    """Place panels of one size in rows, and make the figure as high as they need."""
+    # A constrained layout measures every text several times, which takes longer than drawing it.
     from matplotlib.transforms import Bbox
 
     rows = -(-len(panels) // columns)

@@ -1,7 +1,5 @@
-"""Records of the project's runs, one small file each.
-
-A run holds a lock on its file until it ends; the system releases it however the run ends.
-"""
+"""Records of the project's runs, one small file each. A run locks its file; the system releases the lock
+however it ends."""
 
 from __future__ import annotations
 

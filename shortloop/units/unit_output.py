@@ -1,8 +1,5 @@
-"""Printed output of units, with an index of the bytes of each.
-
-The file is one of those in which exax keeps the output of slices, so that exax's own commands show it as
-well. Units that print nothing cost a flush and one system call.
-"""
+"""Printed output of units, with an index of the bytes of each. The file is one of those in which exax keeps
+the output of slices, so that exax's own commands show it as well. Silent units cost one system call."""
 
 from __future__ import annotations
 

@@ -119,13 +119,10 @@ def rank_weights(
     scaling: str,
     odds: bool,
 ) -> IntArray:
-    """Ranks of all classifiers' decisions on the trials of one bin of another phase, summed over folds.
-
-    In double precision throughout: no prediction depends on the order of two decisions that single
-    precision cannot tell apart, but a rank does.
-
-    returns: (training bins, trials, `ranked_classes`); see `decision_ranks`
-    """
+    """Ranks of all classifiers' decisions on the trials of one bin of another phase, summed over folds."""
+    # In double precision throughout: no prediction depends on the order of two decisions that single
+    # precision cannot tell apart, but a rank does.
+    # returns: (training bins, trials, `ranked_classes`); see `decision_ranks`
     scaled = zscore(x) if scaling == "separate" else np.ascontiguousarray(x, dtype=np.float64)
     n_bins, n_folds, n_classes = intercepts.shape
     columns = ranked_classes(n_classes)
@@ -154,10 +151,8 @@ def apply_held_out(
     has_model: np.ndarray,
     **how: Any,
 ) -> IntArray:
-    """Votes (`apply_weights`) or ranks (`rank_weights`) of each classifier on its own held-out trials.
-
-    x: (trials, features), a bin of the training phase; returns: (training bins, trials, classes)
-    """
+    """Votes (`apply_weights`) or ranks (`rank_weights`) of each classifier on its own held-out trials."""
+    # x: (trials, features), a bin of the training phase; returns: (training bins, trials, classes)
     n_bins, n_folds, n_classes = intercepts.shape
     ranked = apply is rank_weights
     columns, kind = (ranked_classes(n_classes), rank_type(len(x))) if ranked else (n_classes, np.uint8)
@@ -181,11 +176,9 @@ def refit_and_apply(
     estimator: EstimatorSettings,
     ranked: bool = False,
 ) -> dict[str, IntArray]:
-    """``"votes"`` of one training bin on all test bins (test bins, test trials, classes), without weights.
-
-    The classifiers are trained again, because no pickle of them is kept. With `ranked`, also ``"ranks"`` of
-    their decisions; see `decision_ranks`.
-    """
+    """``"votes"`` of one training bin on all test bins (test bins, test trials, classes), without weights."""
+    # The classifiers are trained again, because no pickle of them is kept. With `ranked`, also ``"ranks"`` of
+    # their decisions; see `decision_ranks`.
     shape = test.shape[:2]
     votes: IntArray = np.zeros((*shape, n_classes), dtype=np.uint8)
     found = {"votes": votes}
@@ -230,18 +223,15 @@ def _copy_features(rows, features, some, squares):  # type: ignore[no-untyped-de
 def _count_votes(  # type: ignore[no-untyped-def]
     decisions, some, squares, weights, lengths, intercepts, has_model, unit, votes, left
 ):
-    """Add each fold's vote on every trial (trials, classes), for the first class of largest decision.
-
-    Rounding can move the difference of two decisions. A dot product of n terms is off by at most n
-    roundings of the product of its vectors' lengths (Higham 2002, Accuracy and stability of numerical
-    algorithms, section 3.1, and Cauchy-Schwarz); rounding the vectors themselves adds two more. Where that
-    may change the winner, the product is taken again in double precision. What is left then is the
-    rounding of the features; where that may change it, the vote is left open.
-
-    decisions: (folds · classes, trials), products of weights (folds · classes, features) and features
-    some, squares: (features, trials), and their sums of squares
-    left: int, (folds · trials, 2), filled with fold and trial of open votes; their number is returned
-    """
+    """Add each fold's vote on every trial (trials, classes), for the first class of largest decision."""
+    # Rounding can move the difference of two decisions. A dot product of n terms is off by at most n
+    # roundings of the product of its vectors' lengths (Higham 2002, Accuracy and stability of numerical
+    # algorithms, section 3.1, and Cauchy-Schwarz); rounding the vectors themselves adds two more. Where that
+    # may change the winner, the product is taken again in double precision. What is left then is the rounding
+    # of the features; where that may change it, the vote is left open.
+    # decisions: (folds · classes, trials), products of weights (folds · classes, features) and features
+    # some, squares: (features, trials), and their sums of squares
+    # left: int, (folds · trials, 2), filled with fold and trial of open votes; their number is returned
     n_folds, n_classes = intercepts.shape
     decision = np.empty(n_classes)
     n_left = 0

@@ -17,10 +17,8 @@ NO_MODEL = -1
 
 @dataclass(frozen=True)
 class Fitted:
-    """One fitted classifier, which predicts the class of largest ``x @ weights.T + intercepts``.
-
-    If its decisions are no such product, `weights` and `intercepts` are None, and `estimator` is set.
-    """
+    """One fitted classifier, which predicts the class of largest ``x @ weights.T + intercepts``. If its
+    decisions are no such product, `weights` and `intercepts` are None, and `estimator` is set."""
 
     weights: FloatArray | None  # (classes, features)
     intercepts: FloatArray | None  # (classes,)
@@ -34,12 +32,10 @@ class Fitted:
         return np.asarray(np.argmax(x @ self.weights.T + self.intercepts, axis=1))
 
     def decisions(self, x: FloatArray, odds: bool) -> FloatArray:
-        """Decision for each class (trials, classes), the larger the likelier, to be ranked for the AUC.
-
-        Classifiers with probabilities of all classes together give their log odds (`odds`), which order
-        trials alike. Of estimators without weights it is what scikit-learn's scorers rank: of two classes
-        ``decision_function`` where there is one, of more ``predict_proba``.
-        """
+        """Decision for each class (trials, classes), the larger the likelier, to be ranked for the AUC."""
+        # Classifiers with probabilities of all classes together give their log odds (`odds`), which order
+        # trials alike. Of estimators without weights it is what scikit-learn's scorers rank: of two classes
+        # ``decision_function`` where there is one, of more ``predict_proba``.
         if self.weights is None or self.intercepts is None:
             return _response(self.estimator, x)
         decisions = x @ self.weights.T + self.intercepts
@@ -66,12 +62,9 @@ def _response(estimator: Any, x: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class BinModels:
-    """Result of training one bin.
-
-    Weights are those of the scaled features (scaling "separate") or of the features as they are
-    ("training"); 0 where a feature is not kept. Their shape is (folds, 0, 0) for estimators without weights.
-    Predictions and decisions on a trial are those of the fold that held it out.
-    """
+    """Result of training one bin. Weights are those of the scaled features (scaling "separate") or of the
+    features as they are ("training"); 0 where a feature is not kept. Their shape is (folds, 0, 0) for
+    estimators without weights. Predictions and decisions are those of the fold that held a trial out."""
 
     predicted: IntArray  # int8, (trials,); `NO_MODEL` where the fold has no model
     kept: np.ndarray  # bool, (folds, features); none where a fold has no model

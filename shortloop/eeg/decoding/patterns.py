@@ -10,18 +10,14 @@ from shortloop.base.types import FloatArray, IntArray
 def activation_patterns(
     x: FloatArray, folds: IntArray, weights: FloatArray, kept: np.ndarray, *, standardized: bool
 ) -> FloatArray:
-    """Activation patterns (classes, features) of the classifiers of one bin, mean over their folds.
-
-    Of each classifier of a class against the rest, A = cov(x) w / cov(s), where s = x w are its decisions;
-    features that it does not use have a pattern, too. Decisions s are scaled to a standard deviation of 1,
-    because each fold has a scale of its own. A pattern is in the unit of the features: their rise, over the
-    training trials, as the decision for a class rises by one of its standard deviations.
-
-    Haufe, Meinecke, Görgen, Dähne, Haynes, Blankertz & Bießmann (2014). On the interpretation of
-    weight vectors of linear models in multivariate neuroimaging. NeuroImage 87, 96-110.
-
-    x: (trials, features); weights: (folds, classes, features); kept: (folds, features)
-    """
+    """Activation patterns (classes, features) of the classifiers of one bin, mean over their folds."""
+    # Of each classifier of a class against the rest, A = cov(x) w / cov(s), where s = x w are its decisions;
+    # features that it does not use have a pattern, too. Decisions s are scaled to a standard deviation of 1,
+    # because each fold has a scale of its own. A pattern is in the unit of the features: their rise, over the
+    # training trials, as the decision for a class rises by one of its standard deviations.
+    # Haufe, Meinecke, Görgen, Dähne, Haynes, Blankertz & Bießmann (2014). On the interpretation of weight
+    # vectors of linear models in multivariate neuroimaging. NeuroImage 87, 96-110.
+    # x: (trials, features); weights: (folds, classes, features); kept: (folds, features)
     used = np.flatnonzero(kept.any(axis=1))
     n_classes, n_features = weights.shape[1:]
     if not len(used):

@@ -28,11 +28,9 @@ def bin_samples(
     field: str = "features",
     unit: str = "samples",
 ) -> IntArray:
-    """Indices (bins, size) of the samples of each bin, from evenly spaced times in seconds.
-
-    The first index is the sample nearest to `start` (the earlier of two that are equally near); the bins
-    follow each other without gap or overlap.
-    """
+    """Indices (bins, size) of the samples of each bin, from evenly spaced times in seconds."""
+    # The first index is the sample nearest to `start` (the earlier of two that are equally near); the bins
+    # follow each other without gap or overlap.
     if len(times) == 0:
         raise InputError("epochs without samples", field=field)
     covered = f"epochs from {times[0]:.4g} to {times[-1]:.4g} s ({len(times)} {unit})"
@@ -72,11 +70,9 @@ def features_per_trial(
     trials: slice | None = None,
     out: FloatArray | None = None,
 ) -> Features:
-    """Compute the features of one trial at a time, so that the trials can be divided in any way.
-
-    indices: int, (bins, size), samples of each bin
-    out: (bins, selected trials, features); default: a new C-contiguous float32 array
-    """
+    """Compute the features of one trial at a time, so that the trials can be divided in any way."""
+    # indices: int, (bins, size), samples of each bin
+    # out: (bins, selected trials, features); default: a new C-contiguous float32 array
     chosen = range(*(trials or slice(None)).indices(len(epochs.labels)))
     shape = (len(indices), len(chosen), len(names))
     if out is None:

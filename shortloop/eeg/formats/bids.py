@@ -34,11 +34,9 @@ NO_PARTICIPANTS = ".*participants.tsv.*"
 
 
 class BidsInput(SignalInput):
-    """A BIDS folder. Participants of the study are those of the folder, with or without ``sub-``.
-
-    Events are called as in ``trial_type`` of events.tsv, without it as in ``value``, if `event_column` names
-    no other. Types, units and bad channels are those of channels.tsv, positions those of electrodes.tsv.
-    """
+    """A BIDS folder. Participants of the study are those of the folder, with or without ``sub-``. Events are
+    called as in ``trial_type`` of events.tsv, without it as in ``value``, if `event_column` names no other.
+    Types, units and bad channels are those of channels.tsv, positions those of electrodes.tsv."""
 
     places = frozenset({"folder", "tasks", "sessions", "runs", "entities"})
     any_kind = True

@@ -49,13 +49,11 @@ class SimulatedInput(GeneratedInput):
     def generate(
         self, *, participant: str, phase: str, classes: Sequence[str], seed: int, training: bool
     ) -> Epochs:
-        """Simulate one participant's epochs in one phase, in V.
-
-        Noise: one source per channel with 1/f power, mixed at random, plus white noise of each sensor.
-        Effect: *evoked*, a pattern over the channels, phase-locked, as a squared sine; *induced*, a burst of
-        random phase in each trial, whose amplitude over the channels tells the class, so that it is in the
-        power and not in the average (Tallon-Baudry & Bertrand 1999, Trends Cogn. Sci. 3(4):151).
-        """
+        """Simulate one participant's epochs in one phase, in V."""
+        # Noise: one source per channel with 1/f power, mixed at random, plus white noise of each sensor.
+        # Effect: *evoked*, a pattern over the channels, phase-locked, as a squared sine; *induced*, a burst
+        # of random phase in each trial, whose amplitude over the channels tells the class, so that it is in
+        # the power and not in the average (Tallon-Baudry & Bertrand 1999, Trends Cogn. Sci. 3(4):151).
         from shortloop.eeg.data import Epochs
 
         times = self._times()

@@ -26,10 +26,8 @@ VALUES_AT_ONCE = 2**20
 
 @dataclass(frozen=True)
 class MapStatistics:
-    """Statistics of one kind of map over participants; a map is a curve over bins or a plane.
-
-    With one participant, t is the z-score of its smoothed map in its own permutation distribution.
-    """
+    """Statistics of one kind of map over participants; a map is a curve over bins or a plane. With one
+    participant, t is the z-score of its smoothed map in its own permutation distribution."""
 
     scores: FloatArray  # (participants, *map), observed, not smoothed
     mean: FloatArray  # (*map), mean over participants of the smoothed scores
@@ -57,13 +55,11 @@ class MapStatistics:
 
 
 def one_sample_t(deviations: FloatArray) -> FloatArray:
-    """One-sample t over participants of deviations from chance (participants, ...), percentage points.
-
-    The standard deviation is taken to be at least `SD_RESOLUTION`: a cell where everybody decodes without
-    error must count as evidence, but no single cell may give a cluster infinite mass. It is the same function
-    for observed and for null maps, so p values stay exact. Ridgway et al. (2012), The problem of low variance
-    voxels in statistical parametric mapping, NeuroImage 59, have such a floor.
-    """
+    """One-sample t over participants of deviations from chance (participants, ...), percentage points."""
+    # The standard deviation is taken to be at least `SD_RESOLUTION`: a cell where everybody decodes without
+    # error must count as evidence, but no single cell may give a cluster infinite mass. It is the same
+    # function for observed and for null maps, so p values stay exact. Ridgway et al. (2012), The problem of
+    # low variance voxels in statistical parametric mapping, NeuroImage 59, have such a floor.
     mean = deviations.mean(axis=0)
     mean = np.where(np.abs(mean) < MEAN_RESOLUTION, 0.0, mean)
     sd = np.maximum(deviations.std(axis=0, ddof=1), SD_RESOLUTION)
@@ -71,11 +67,9 @@ def one_sample_t(deviations: FloatArray) -> FloatArray:
 
 
 def leave_one_out_z(maps: FloatArray) -> FloatArray:
-    """z-score of each map (maps, ...) in the distribution of all other maps, cell by cell.
-
-    Every permuted map is treated exactly as the observed one is. Scoring permuted maps in a distribution that
-    they are part of would bound them, by (P − 1)/√P, and make the observed map look special when it is not.
-    """
+    """z-score of each map (maps, ...) in the distribution of all other maps, cell by cell."""
+    # Every permuted map is treated exactly as the observed one is. Scoring permuted maps in a distribution
+    # that they are part of would bound them, by (P − 1)/√P, and make the observed map look special.
     count = len(maps)
     if count < 3:
         return np.zeros(maps.shape)
@@ -88,15 +82,13 @@ def leave_one_out_z(maps: FloatArray) -> FloatArray:
 
 
 def draw_rows(participants: int, others: int, count: int, seed: np.random.SeedSequence) -> IntArray:
-    """Draw the map (count, participants) of each participant in each null map: `TRUE`, or 1 to `others`.
-
-    Without information, a participant's true map is one of `others` + 1 that could stand in for each other,
-    and the group's is one of (`others` + 1)^participants combinations. Random ones of these, with the true
-    one added, give a p value that is at most alpha in at most alpha of all studies, however few `others` are
-    (Hemerik & Goeman 2018, Exact testing with random permutations, TEST 27:811; the group is the one that
-    turns each participant's maps around in a ring). That a few trainings of each participant make many null
-    maps of the group is from Stelzer, Chen & Turner (2013, NeuroImage 65:69), who leave the true maps out.
-    """
+    """Draw the map (count, participants) of each participant in each null map: `TRUE`, or 1 to `others`."""
+    # Without information, a participant's true map is one of `others` + 1 that could stand in for each other,
+    # and the group's is one of (`others` + 1)^participants combinations. Random ones of these, with the true
+    # one added, give a p value that is at most alpha in at most alpha of all studies, however few `others`
+    # are (Hemerik & Goeman 2018, Exact testing with random permutations, TEST 27:811; the group is the one
+    # that turns each participant's maps around in a ring). That a few trainings of each participant make many
+    # null maps of the group is from Stelzer, Chen & Turner (2013, NeuroImage 65:69), without the true maps.
     return np.random.default_rng(seed).integers(0, others + 1, (count, participants))
 
 
@@ -114,12 +106,10 @@ def drawn_maps(observed: FloatArray, permuted: Sequence[FloatArray], rows: IntAr
 def sign_flips(
     participants: int, count: int, seed: np.random.SeedSequence | None = None
 ) -> tuple[FloatArray, bool]:
-    """Signs (patterns, participants): all, with True, if that is no more work, or random ones.
-
-    Nichols & Holmes (2002), Nonparametric permutation tests for functional neuroimaging, Hum Brain Mapp 15
-    (one-sample designs, "multi-subject PET"); Winkler et al. (2014), Permutation inference for the general
-    linear model, NeuroImage 92 (sign flips).
-    """
+    """Signs (patterns, participants): all, with True, if that is no more work, or random ones."""
+    # Nichols & Holmes (2002), Nonparametric permutation tests for functional neuroimaging, Hum Brain Mapp 15
+    # (one-sample designs, "multi-subject PET"); Winkler et al. (2014), Permutation inference for the general
+    # linear model, NeuroImage 92 (sign flips).
     if participants < 63 and 2**participants <= count + 1:
         patterns = np.arange(2**participants)[:, np.newaxis] >> np.arange(participants)
         return 1.0 - 2.0 * (patterns & 1), True
@@ -129,11 +119,9 @@ def sign_flips(
 
 
 def own_level(observed: FloatArray, permuted: FloatArray) -> FloatArray:
-    """Mean of one participant's map and of all its permutations, in each cell.
-
-    The observed map is among them: under the null it is one more permutation. Permutations may be a memory
-    map, and are read in pieces.
-    """
+    """Mean of one participant's map and of all its permutations, in each cell."""
+    # The observed map is among them: under the null it is one more permutation. A memory map is read in
+    # pieces.
     total = np.array(observed, dtype=np.float64)
     step = max(1, VALUES_AT_ONCE // max(1, total.size))
     for first in range(0, len(permuted), step):

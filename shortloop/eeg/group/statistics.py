@@ -210,11 +210,9 @@ def _p_values(statistic: FloatArray, null: FloatArray, exact: bool) -> FloatArra
 def smooth_maps(
     maps: FloatArray, *, sigma: float, truncate: float, axes: tuple[int, ...] = (-2, -1)
 ) -> FloatArray:
-    """Smooth maps with a truncated Gaussian, edges repeated.
-
-    The kernel is sampled at whole bins, cut at ``round(truncate * sigma)`` and normalised to sum to 1; beyond
-    an edge the outermost bin repeats.
-    """
+    """Smooth maps with a truncated Gaussian, edges repeated."""
+    # The kernel is sampled at whole bins, cut at ``round(truncate * sigma)`` and normalised to sum to 1;
+    # beyond an edge the outermost bin repeats.
     # gaussian_filter keeps the type it is given, and would round whole-number scores.
     values = np.asarray(maps, dtype=np.float64)
     if sigma == 0:
@@ -223,13 +221,11 @@ def smooth_maps(
 
 
 def label_clusters(t: FloatArray, threshold: float) -> tuple[IntArray, FloatArray]:
-    """Label the clusters of one t map: neighbouring cells beyond the threshold with the same sign.
-
-    Cells are neighbours along the axes only (two in a curve, four in a plane) and clusters of opposite sign
-    never join: Maris & Oostenveld (2007), Nonparametric statistical testing of EEG- and MEG-data,
-    J Neurosci Methods 164, section 3.1.1. Positive clusters are numbered from 1 up, negative ones from -1
-    down, each from the heaviest to the lightest, 0 outside clusters; the number is the index of the mass.
-    """
+    """Label the clusters of one t map: neighbouring cells beyond the threshold with the same sign."""
+    # Cells are neighbours along the axes only (two in a curve, four in a plane) and clusters of opposite sign
+    # never join: Maris & Oostenveld (2007), Nonparametric statistical testing of EEG- and MEG-data, J
+    # Neurosci Methods 164, section 3.1.1. Positive clusters are numbered from 1 up, negative ones from -1
+    # down, each from the heaviest to the lightest, 0 outside clusters; the number is the index of the mass.
     labels = np.zeros(t.shape, dtype=np.intp)
     both = []
     for sign in (1, -1):
@@ -252,10 +248,8 @@ def max_cluster_mass(t_maps: FloatArray, threshold: float) -> FloatArray:
 
 
 def _one_sign(t_maps: FloatArray, threshold: float) -> tuple[IntArray, FloatArray, IntArray]:
-    """Labels of the clusters above the threshold; of each cluster, its mass and the map it lies in.
-
-    All maps are labelled in one call, with a neighbourhood that does not reach from map to map.
-    """
+    """Labels of the clusters above the threshold; of each cluster, its mass and the map it lies in."""
+    # All maps are labelled in one call, with a neighbourhood that does not reach from map to map.
     neighbours = generate_binary_structure(t_maps.ndim, 1)
     neighbours[0] = neighbours[2] = False  # not from one map to the next
     above = t_maps > threshold

@@ -41,11 +41,9 @@ class Course(NamedTuple):
 
 
 def courses(evoked: Evoked) -> list[Course]:
-    """Return global field power, and the channels in which classes differ most.
-
-    Lehmann & Skrandies 1980, Reference-free identification of components of checkerboard-evoked multichannel
-    potential fields, Electroencephalogr Clin Neurophysiol 48:609-621.
-    """
+    """Return global field power, and the channels in which classes differ most."""
+    # Lehmann & Skrandies 1980, Reference-free identification of components of checkerboard-evoked
+    # multichannel potential fields, Electroencephalogr Clin Neurophysiol 48:609-621.
     from scipy.special import stdtrit
 
     found = []

@@ -53,10 +53,8 @@ class Topography:
     pairs: bool = False  # two channels, planar gradiometers, follow each other and share a position
 
     def values_of(self, values: FloatArray) -> FloatArray:
-        """Return values of positions, (..., positions), for those of `channels`, (..., channels).
-
-        Of pairs it is the root mean square, as one gradiometer alone has no place in a topography.
-        """
+        """Return values of positions, (..., positions), for those of `channels`, (..., channels)."""
+        # Of pairs it is the root mean square, as one gradiometer alone has no place in a topography.
         if not self.pairs:
             return values
         return np.asarray(np.sqrt((values.reshape(*values.shape[:-1], -1, 2) ** 2).mean(axis=-1)))

@@ -20,11 +20,9 @@ Cell = tuple[int, ...]
 
 
 def cohens_d(t: float, participants: int) -> dict[str, float | None]:
-    """Cohen's d of a one-sample t, the mean over the standard deviation, with its 95 % interval.
-
-    Cumming & Finch 2001, A primer on the understanding, use, and calculation of confidence intervals that
-    are based on central and noncentral distributions, Educ Psychol Meas 61:532-574.
-    """
+    """Cohen's d of a one-sample t, the mean over the standard deviation, with its 95 % interval."""
+    # Cumming & Finch 2001, A primer on the understanding, use, and calculation of confidence intervals that
+    # are based on central and noncentral distributions, Educ Psychol Meas 61:532-574.
     from scipy.special import nctdtrinc
 
     root = math.sqrt(participants)
@@ -61,11 +59,9 @@ def effect_parts(effect: dict[str, Any]) -> tuple[str, str]:
 
 
 def confidence_half_width(stats: MapStatistics, level: float = LEVEL) -> FloatArray:
-    """Half-width of the confidence interval of the mean over participants, by Student's t; NaN for one.
-
-    The mean and t are of smoothed scores, so the standard error is too: it is (mean − chance) / t. Where
-    the mean is at chance that is 0 / 0, and the standard error of the scores themselves is taken.
-    """
+    """Half-width of the confidence interval of the mean over participants, by Student's t; NaN for one."""
+    # The mean and t are of smoothed scores, so the standard error is too: it is (mean − chance) / t. Where
+    # the mean is at chance that is 0 / 0, and the standard error of the scores themselves is taken.
     from scipy.special import stdtrit  # SciPy's t quantile without the weight of its statistics
 
     count = len(stats.scores)

@@ -40,10 +40,8 @@ def bin_times(times: FloatArray, unit: str, bins: str = "bins") -> Values:
 def keep_epochs(
     epochs: Epochs, phase: str, out: Outputs
 ) -> tuple[np.ndarray, dict[str, Values], dict[str, str], dict[str, Plain]]:
-    """Write the data of the epochs of one phase, so that memory can be freed.
-
-    Returns a map of the written file, and arrays, coordinates and facts of the phase.
-    """
+    """Write the data of the epochs of one phase, so that memory can be freed."""
+    # Returns a map of the written file, and arrays, coordinates and facts of the phase.
     data = out.create(f"data_{phase}", epochs.data.shape, epochs.data.dtype)
     data[...] = epochs.data
     trials, channels, samples = (_axis(name, phase) for name in ("trials", "channels", "samples"))

@@ -56,10 +56,8 @@ class Rows:
 
     @property
     def cook(self) -> FloatArray:
-        """Cook's distance of each row, shape (rows,); of generalized linear models after one step.
-
-        Cook 1977, Detection of influential observation in linear regression, equation 8.
-        """
+        """Cook's distance of each row, shape (rows,); of generalized linear models after one step."""
+        # Cook 1977, Detection of influential observation in linear regression, equation 8.
         with np.errstate(divide="ignore", invalid="ignore"):
             part = self.leverage / (1.0 - self.leverage)
             return np.asarray(np.square(self.standardized) * part / self.coefficients)
@@ -195,10 +193,8 @@ def _rest(leverage: FloatArray) -> FloatArray:
 def _quantile_residuals(
     outcome: FloatArray, mean: FloatArray, scale: float, family: str, rng: np.random.Generator
 ) -> FloatArray | None:
-    """Compute residuals that are normal if the model holds; None if outcomes are not of the family's kind.
-
-    Dunn and Smyth 1996, Randomized quantile residuals, section 2.
-    """
+    """Compute residuals that are normal if the model holds; None if outcomes are not of the family's kind."""
+    # Dunn and Smyth 1996, Randomized quantile residuals, section 2.
     if family == "gaussian":
         return np.asarray((outcome - mean) / np.sqrt(scale))
     if family == "gamma":
@@ -287,11 +283,8 @@ def described(values: Mapping[str, float]) -> dict[str, str]:
 
 
 def _jarque_bera(values: FloatArray) -> float:
-    """Compute the statistic of Jarque and Bera.
-
-    1980, Efficient tests for normality, homoscedasticity and serial independence of regression residuals,
-    equation 4.
-    """
+    """Compute the statistic of Jarque and Bera."""
+    # 1980, Efficient tests for normality, homoscedasticity and serial independence of residuals, equation 4.
     if len(values) < 2 or not np.ptp(values):
         return np.nan
     apart = values - values.mean()

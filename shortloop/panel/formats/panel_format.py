@@ -1,8 +1,6 @@
-"""Base of the formats of panels: settings, and how rows are read into a frame.
-
-A format is a module beside this one with one record in it. The record is read with every panel file, so
-heavy libraries may be imported only within its functions.
-"""
+"""Base of the formats of panels: settings, and how rows are read into a frame. A format is a module beside
+this one with one record in it. The record is read with every panel file, so its functions import heavy
+libraries."""
 
 from __future__ import annotations
 

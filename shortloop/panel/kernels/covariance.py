@@ -24,10 +24,8 @@ SMALL = 1e-9  # share of the largest variance; of less, rounding decides the ran
 def middle_of_rows(
     kind: int, q: FloatArray, residuals: FloatArray, condition: float, middle: FloatArray
 ) -> bool:
-    """Compute the middle of a sandwich for errors of different size, ``q diag(e²) q'``.
-
-    False if a row nearly alone decides its fit. `residuals` and `q` are written to.
-    """
+    """Compute the middle of a sandwich for errors of different size, ``q diag(e²) q'``."""
+    # False if a row nearly alone decides its fit. `residuals` and `q` are written to.
     size, rows = q.shape
     if kind >= HC2:
         for i in range(rows):
@@ -51,10 +49,8 @@ def middle_of_rows(
 def middle_of_clusters(
     q: FloatArray, residuals: FloatArray, clusters: IntArray, sums: FloatArray, middle: FloatArray
 ) -> int:
-    """Compute the middle of a sandwich for errors that are correlated in clusters; return how many there are.
-
-    It has statsmodels' correction for small samples. `sums`, (n, p), is written to.
-    """
+    """Compute the middle of a sandwich for errors correlated in clusters; return how many there are."""
+    # It has statsmodels' correction for small samples. `sums`, (n, p), is written to.
     size, rows = q.shape
     number = 0
     for i in range(rows):
@@ -92,13 +88,11 @@ def robust_likelihood(
     sums: FloatArray,
     covariance: FloatArray,
 ) -> int:
-    """Compute the robust covariance of maximum-likelihood coefficients, or tell why it cannot be relied on.
-
-    As in statsmodels, HC0 to HC3 are one and the same here, without a correction. `x` are the columns, or a
-    basis; `score` the derivatives of the likelihood of each row, which are written to. `inverse` is that of
-    the triangle L, where ``L L'`` are the second derivatives; `root` is the same, with a basis times the
-    inverse of the triangle that leads to the columns. `sums`, (n, p), is written to.
-    """
+    """Compute the robust covariance of maximum-likelihood coefficients, or why it cannot be relied on."""
+    # As in statsmodels, HC0 to HC3 are one and the same here, without a correction. `x` are the columns, or a
+    # basis; `score` the derivatives of the likelihood of each row, which are written to. `inverse` is that of
+    # the triangle L, where ``L L'`` are the second derivatives; `root` is the same, with a basis times the
+    # inverse of the triangle that leads to the columns. `sums`, (n, p), is written to.
     size = x.shape[0]
     middle, work, both = np.empty((size, size)), np.empty((size, size)), np.empty((size, size))
     if kind == CLUSTER:

@@ -1,8 +1,6 @@
-"""Families and links of generalized linear models.
-
-McCullagh and Nelder 1989 (Generalized Linear Models, sections 2.2 and 2.3; binomial outcomes that are shares
-of trials, section 4.4). The compiler makes a loop of each link, which a processor vectorizes.
-"""
+"""Families and links of generalized linear models. McCullagh and Nelder 1989 (Generalized Linear Models,
+sections 2.2 and 2.3; binomial outcomes that are shares of trials, section 4.4). Loops of links are
+vectorized."""
 
 from __future__ import annotations
 
@@ -68,10 +66,8 @@ def weights_of(family: int, mu: FloatArray, slope: FloatArray, weight: FloatArra
 def observed_of(
     family: int, y: FloatArray, mu: FloatArray, slope: FloatArray, weight: FloatArray, score: FloatArray
 ) -> None:
-    """Set first derivatives of the likelihood of each row, and negative second ones, times the scale.
-
-    `weight` holds second derivatives of the link before, and those of the likelihood after.
-    """
+    """Set first derivatives of the likelihood of each row, and negative second ones, times the scale."""
+    # `weight` holds second derivatives of the link before, and those of the likelihood after.
     for i in range(mu.shape[0]):
         of_mean = 0.0  # derivative of the variance
         if family == BINOMIAL:

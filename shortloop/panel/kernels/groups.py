@@ -25,12 +25,9 @@ ONCE = 30.0  # condition up to which one pass is enough: it leaves rounding time
 
 
 class Rows(NamedTuple):
-    """Rows of some groups, those of a group one after the other.
-
-    Columns are of each group one after the other, in shape (p * rows,). Weights, trials (of outcomes that are
-    shares) and clusters may have the length 0. Starts are the first row of each group, and the end of the
-    last.
-    """
+    """Rows of some groups, those of a group one after the other. Columns are of each group one after the
+    other, in shape (p * rows,). Weights, trials (of outcomes that are shares) and clusters may have the
+    length 0. Starts are the first row of each group, and the end of the last."""
 
     size: int
     columns: FloatArray
@@ -42,11 +39,9 @@ class Rows(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Results of each group. Of one that is not vouched for, all but the reason mean nothing.
-
-    Numbers, (groups, numbers), are named by ``NUMBERS`` of the kernel; constants are of `constant_of` and
-    `implicit_constant`; reasons are `Reason`.
-    """
+    """Results of each group. Of one that is not vouched for, all but the reason mean nothing. Numbers,
+    (groups, numbers), are named by ``NUMBERS`` of the kernel; constants are of `constant_of` and
+    `implicit_constant`; reasons are `Reason`."""
 
     beta: FloatArray
     covariance: FloatArray
@@ -56,11 +51,9 @@ class Found(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Memory for the fit of one group; the longest fits in.
-
-    Six triangles: `basis_of_group` makes `lower` the one that leads from the basis to the columns, and writes
-    to the first three. Store is for the basis, vectors are for values of rows.
-    """
+    """Memory for the fit of one group; the longest fits in. Six triangles: `basis_of_group` makes `lower` the
+    one that leads from the basis to the columns, and writes to the first three. Store holds the basis,
+    vectors values of rows."""
 
     store: FloatArray
     vectors: FloatArray
@@ -154,12 +147,10 @@ def basis_of_group(rows: Rows, g: int, room: Room) -> tuple[int, FloatArray, flo
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def scaled_basis_of_group(rows: Rows, g: int, room: Room) -> tuple[bool, FloatArray, float]:
-    """Make an orthonormal basis of the columns of a group at unit length, and of deviations from their means.
-
-    Years are nearly the constant, and their deviations are not. Deviations are taken if the first column is
-    the constant. Returns False if these are nearly sums of each other; and their condition. `lower` of the
-    room leads from the basis to the columns, as of `basis_of_group`.
-    """
+    """Make an orthonormal basis of a group's columns at unit length, and of deviations from their means."""
+    # Years are nearly the constant, and their deviations are not. Deviations are taken if the first column is
+    # the constant. Returns False if these are nearly sums of each other; and their condition. `lower` of the
+    # room leads from the basis to the columns, as of `basis_of_group`.
     begin, end = rows.starts[g], rows.starts[g + 1]
     x = columns_of_group(rows, g)
     size, number = rows.size, end - begin
@@ -216,11 +207,9 @@ def constant_of(columns: FloatArray) -> int:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def implicit_constant(q: FloatArray, ones: FloatArray, smallest: float, frobenius: float) -> int:
-    """Tell whether a sum of columns is constant; `ones` are weighted as the columns are, and written to.
-
-    statsmodels compares the ranks of the columns with and without a column of ones. That is the same where
-    the distance of the ones from all sums is far from rounding; else it is `UNCLEAR`.
-    """
+    """Tell whether a sum of columns is constant; `ones` are weighted as the columns are, and written to."""
+    # statsmodels compares the ranks of the columns with and without a column of ones. That is the same where
+    # the distance of the ones from all sums is far from rounding; else it is `UNCLEAR`.
     rows = ones.shape[0]
     length = math.sqrt(dot(ones, ones))
     for _ in range(2):
@@ -237,11 +226,9 @@ def implicit_constant(q: FloatArray, ones: FloatArray, smallest: float, frobeniu
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _basis_of(q: FloatArray, largest: float, smallest: float, room: Room) -> tuple[float, float]:
-    """Make columns orthonormal, to a few times 1e-13, up to a condition of about 1e7, by CholeskyQR2.
-
-    Yamamoto et al. 2015 (Roundoff error analysis of the CholeskyQR2 algorithm), section 2. `q` becomes
-    ``L⁻¹ q``, `room.lower` becomes L; `room.first` is the factor of the products of the columns.
-    """
+    """Make columns orthonormal, to a few times 1e-13, up to a condition of about 1e7, by CholeskyQR2."""
+    # Yamamoto et al. 2015 (Roundoff error analysis of the CholeskyQR2 algorithm), section 2. `q` becomes
+    # ``L⁻¹ q``, `room.lower` becomes L; `room.first` is the factor of the products of the columns.
     _divide(q, room.first)
     if largest < ONCE * smallest:
         room.lower[:] = room.first

@@ -1,8 +1,6 @@
-"""Robust regressions of all groups, one after the other, along the path that statsmodels goes.
-
-Huber's weights by iteratively reweighted least squares (Huber 1981, Robust Statistics, section 7.8), on an
-orthonormal basis of the regressors; each step is solved for what it adds, so that rounding does not grow.
-"""
+"""Robust regressions of all groups, one after the other, along the path that statsmodels goes. Huber's
+weights by iteratively reweighted least squares (Huber 1981, Robust Statistics, section 7.8), on an
+orthonormal basis of the regressors; each step is solved for what it adds, so that rounding does not grow."""
 
 from __future__ import annotations
 
@@ -122,10 +120,8 @@ def _criterion(left: FloatArray, variance: float, bound: float) -> float:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _inflation(left: FloatArray, scale: float, bound: float, size: int) -> float:
-    """Compute the ratio of the covariance to that of least squares with a variance of scale².
-
-    Huber 1981, Robust Statistics, section 7.6; ``H1`` of statsmodels.
-    """
+    """Compute the ratio of the covariance to that of least squares with a variance of scale²."""
+    # Huber 1981, Robust Statistics, section 7.6; ``H1`` of statsmodels.
     rows, inside, squares = left.shape[0], 0, 0.0
     for i in range(rows):
         distance = abs(left[i]) / scale
@@ -154,10 +150,8 @@ def _noise(
     bound: float,
     work: FloatArray,
 ) -> float:
-    """Estimate by how much rounding moves the criterion of statsmodels, over the unit of rounding.
-
-    `errors` is what rounding does to `beta`; `weight` led to the residuals `left`.
-    """
+    """Estimate by how much rounding moves the criterion of statsmodels, over the unit of rounding."""
+    # `errors` is what rounding does to `beta`; `weight` led to the residuals `left`.
     rows = y.shape[0]
     criterion = directly = spread = inside = outside = 0.0
     for i in range(rows):

@@ -110,11 +110,9 @@ def fit_groups(rows: Rows, found: Found, kind: int) -> None:
 def _solve_refined(
     columns: FloatArray, inverse: FloatArray, left: FloatArray, room: Room, beta: FloatArray
 ) -> None:
-    """Solve the normal equations with a step of refinement: as good as a basis.
-
-    Björck 1987 (Stability analysis of the method of seminormal equations). `inverse` is that of the factor.
-    `left` are outcomes, and become residuals before the last step, whose squares are the same to rounding.
-    """
+    """Solve the normal equations with a step of refinement: as good as a basis."""
+    # Björck 1987 (Stability analysis of the method of seminormal equations). `inverse` is that of the factor.
+    # `left` are outcomes, and become residuals before the last step, whose squares are the same to rounding.
     step, right, gamma = room.right, room.right, room.step
     for iteration in range(2):
         matrices.products_of(columns, left, right)

@@ -1,12 +1,9 @@
-"""Quantile regressions of all groups, one after the other, at the exact optimum.
-
-Portnoy and Koenker 1997 (The Gaussian hare and the Laplacian tortoise): an interior point method
-for the dual linear program, with steps as of Mehrotra 1992. It ends next to a vertex, a fit through as many
-rows as there are coefficients. From there, one goes along edges until the gradient proves that none leads
-down (Koenker and d'Orey 1987, Computing regression quantiles). Mostly, the first vertex is the last.
-
-On an orthonormal basis of the regressors, so that their units do not matter.
-"""
+"""Quantile regressions of all groups, one after the other, at the exact optimum. Portnoy and Koenker 1997
+(The Gaussian hare and the Laplacian tortoise): an interior point method for the dual linear program, with
+steps as of Mehrotra 1992. It ends next to a vertex, a fit through as many rows as there are coefficients.
+From there, one goes along edges until the gradient proves that none leads down (Koenker and d'Orey 1987,
+Computing regression quantiles). Mostly, the first vertex is the last. On an orthonormal basis of the
+regressors, so that their units do not matter."""
 
 from __future__ import annotations
 
@@ -98,11 +95,9 @@ def fit_groups(rows: Rows, found: Found, quantile: float) -> None:
 def _approach(
     q: FloatArray, y: FloatArray, quantile: float, store: FloatArray, room: Room, small: FloatArray
 ) -> int:
-    """Maximise ``a @ y`` with ``q @ a == (1 - quantile) * q.sum(axis=1)``, ``0 < a < 1``; return the steps.
-
-    a is not next to a bound where the optimum goes through a row, else next to 1 above it, and to 0 below it.
-    `store` is (11, n): its first rows become the residuals, a, and 1 - a.
-    """
+    """Maximise ``a @ y`` with ``q @ a == (1 - quantile) * q.sum(axis=1)``, ``0 < a < 1``; return steps."""
+    # a is not next to a bound where the optimum goes through a row, else next to 1 above it, and to 0 below
+    # it. `store` is (11, n): its first rows become the residuals, a, and 1 - a.
     rows, gamma, step, gram, lower = y.shape[0], small[0], small[1], room.gram, room.first
     left, a, b, above, below, weight, of_a, of_above, of_below = store[:9]
     gamma[:] = 0.0
@@ -148,10 +143,8 @@ def _approach(
 def _direction(
     q: FloatArray, lower: FloatArray, store: FloatArray, step: FloatArray, right: FloatArray
 ) -> tuple[float, float]:
-    """Set the step of Newton to given products with the bounds; return how far a, and multipliers, may go.
-
-    The rows of `store` for the change of the multipliers hold the products.
-    """
+    """Set the step of Newton to given products with the bounds; return how far a, and multipliers, may go."""
+    # The rows of `store` for the change of the multipliers hold the products.
     left, a, b, above, below, weight, of_a, of_above, of_below, pull, moved = store
     for i in range(left.shape[0]):
         pull[i] = weight[i] * (left[i] - of_above[i] / b[i] + of_below[i] / a[i])
@@ -218,10 +211,8 @@ def _descend(
     store: FloatArray,
     small: FloatArray,
 ) -> int:
-    """Go along edges from the fit through some rows until none leads down; return their number, or -1.
-
-    Sets coefficients of the basis, in the first of `small`, and residuals, in the first of `store`.
-    """
+    """Go along edges from the fit through some rows until none leads down; return their number, or -1."""
+    # Sets coefficients of the basis, in the first of `small`, and residuals, in the first of `store`.
     size, rows = q.shape
     gamma, slopes, step = small[0], small[1], small[2]
     left, pull, terms, change, ratio = store[:5]
@@ -341,11 +332,9 @@ def _refine(
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _sparsity(y: FloatArray, left: FloatArray, numbers: FloatArray) -> float:
-    """One over the density of residuals at the quantile; negative if there is none to be relied on.
-
-    Greene 2008, Econometric Analysis, section 14.3; bandwidth of Hall and Sheather 1988 (On the distribution
-    of a studentized quantile), with the kernel of Epanechnikov.
-    """
+    """One over the density of residuals at the quantile; negative if there is none to be relied on."""
+    # Greene 2008, Econometric Analysis, section 14.3; bandwidth of Hall and Sheather 1988 (On the
+    # distribution of a studentized quantile), with the kernel of Epanechnikov.
     rows = y.shape[0]
     spread = float(np.percentile(left, 75.0)) - float(np.percentile(left, 25.0))
     if not spread > EXACT * math.sqrt(matrices.dot(y, y) / rows):

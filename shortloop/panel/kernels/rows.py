@@ -10,11 +10,9 @@ from shortloop.base.types import FloatArray, IntArray
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def places_of_rows(codes: IntArray, groups: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Find the new place of each row, so that groups are contiguous and rows keep their order.
-
-    codes: int, (rows,). Group of each row; negative: none, the row is left out, and its place is -1.
-    Returns also the first place of each group, with the end of the last, and the first row of each group.
-    """
+    """Find the new place of each row, so that groups are contiguous and rows keep their order."""
+    # codes: int, (rows,). Group of each row; negative: none, the row is left out, and its place is -1.
+    # Returns also the first place of each group, with the end of the last, and the first row of each group.
     starts = np.zeros(groups + 1, np.int64)
     for i in range(codes.shape[0]):
         if codes[i] >= 0:
@@ -35,11 +33,9 @@ def places_of_rows(codes: IntArray, groups: int) -> tuple[IntArray, IntArray, In
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def moved(values: FloatArray | IntArray, places: IntArray, moved_values: FloatArray | IntArray) -> None:
-    """Write values to their places.
-
-    They are read one after the other and written where groups have come to: there are far fewer such places
-    than rows, so that they stay in the cache, which the other way round they do not.
-    """
+    """Write values to their places."""
+    # They are read one after the other and written where groups have come to: there are far fewer such places
+    # than rows, so that they stay in the cache, which the other way round they do not.
     for i in range(values.shape[0]):
         if places[i] >= 0:
             moved_values[places[i]] = values[i]

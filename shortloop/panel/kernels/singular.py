@@ -19,10 +19,8 @@ ALIKE = 1e3  # so often may the largest eigenvalue hold the smallest: that has 1
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def singular_values_of(gram: FloatArray, lower: FloatArray, work: FloatArray) -> tuple[float, float]:
-    """Compute the extreme singular values of columns from their products and the factor of these.
-
-    `work` may be `gram`.
-    """
+    """Compute the extreme singular values of columns from their products and the factor of these."""
+    # `work` may be `gram`.
     largest, smallest = extreme_eigenvalues(gram, work)
     if largest < ALIKE * smallest:
         return math.sqrt(largest), math.sqrt(smallest)
@@ -31,10 +29,8 @@ def singular_values_of(gram: FloatArray, lower: FloatArray, work: FloatArray) ->
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def singular_values(lower: FloatArray, work: FloatArray) -> tuple[float, float]:
-    """Compute the extreme singular values of a lower triangle, to full relative accuracy.
-
-    One-sided Jacobi (Demmel and Veselić 1992, Jacobi's method is more accurate than QR, section 4).
-    """
+    """Compute the extreme singular values of a lower triangle, to full relative accuracy."""
+    # One-sided Jacobi (Demmel and Veselić 1992, Jacobi's method is more accurate than QR, section 4).
     size, unit = lower.shape[0], 0.0
     for i in range(size):
         for j in range(i + 1):
@@ -82,11 +78,9 @@ def _product(rows: FloatArray, i: int, j: int) -> float:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def extreme_eigenvalues(matrix: FloatArray, work: FloatArray) -> tuple[float, float]:
-    """Compute the extreme eigenvalues of a positive definite matrix, to rounding of the largest.
-
-    Laguerre's method comes from outside and never goes beyond the first eigenvalue (Parlett 1964, The
-    Laguerre method applied to the matrix eigenvalue problem), here of a tridiagonal matrix.
-    """
+    """Compute the extreme eigenvalues of a positive definite matrix, to rounding of the largest."""
+    # Laguerre's method comes from outside and never goes beyond the first eigenvalue (Parlett 1964, The
+    # Laguerre method applied to the matrix eigenvalue problem), here of a tridiagonal matrix.
     size, unit = matrix.shape[0], 0.0
     for i in range(size):
         unit += matrix[i, i]
@@ -147,10 +141,8 @@ def _tridiagonal(
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def _smallest(a: FloatArray, b: FloatArray, squares: FloatArray) -> tuple[float, float]:
-    """Compute the smallest eigenvalues of two positive semidefinite tridiagonal matrices.
-
-    Both at a time: a processor begins with the one while it waits for the other.
-    """
+    """Compute the smallest eigenvalues of two positive semidefinite tridiagonal matrices."""
+    # Both at a time: a processor begins with the one while it waits for the other.
     of_a = of_b = before_a = before_b = 0.0
     is_a = is_b = True
     size = a.shape[0]

@@ -1,8 +1,6 @@
-"""Exponential, logarithm and Student's t for loops over rows, vectorized by the processor.
-
-Those of `math` are called row by row, which takes four times as long. These are sums and products of doubles
-in a fixed order: the same to the bit on any processor.
-"""
+"""Exponential, logarithm and Student's t for loops over rows, vectorized by the processor. Those of `math`
+are called row by row, which takes four times as long. These are sums and products of doubles in a fixed
+order: the same to the bit on any processor."""
 
 from __future__ import annotations
 
@@ -73,12 +71,10 @@ def log_of(value: float) -> float:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def two_sided(tvalues: FloatArray, freedom: FloatArray) -> FloatArray:
-    """Compute two-sided p of t, (groups, coefficients), with the degrees of freedom of each group.
-
-    The incomplete beta function, by series near 0 and elsewhere by a continued fraction whose terms are all
-    positive: NIST Digital Library of Mathematical Functions, 8.17.8 and 15.7. Small p have as many digits as
-    large ones, and p does not depend on what else is computed with it.
-    """
+    """Compute two-sided p of t, (groups, coefficients), with the degrees of freedom of each group."""
+    # The incomplete beta function, by series near 0 and elsewhere by a continued fraction whose terms are all
+    # positive: NIST Digital Library of Mathematical Functions, 8.17.8 and 15.7. Small p have as many digits
+    # as large ones, and p does not depend on what else is computed with it.
     groups, size = tvalues.shape
     found = np.empty((groups, size))
     store = np.empty((7, TOGETHER))

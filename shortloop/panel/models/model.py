@@ -1,8 +1,6 @@
-"""Base of models: settings, a fit of one group by statsmodels, and fits of many by compiled code.
-
-A model is a module beside this one with one record in it. The record is read with every panel file, so
-nothing of size may be imported but within its functions.
-"""
+"""Base of models: settings, a fit of one group by statsmodels, and fits of many by compiled code. A model is
+a module beside this one with one record in it. The record is read with every panel file, so nothing of size
+may be imported but within its functions."""
 
 from __future__ import annotations
 
@@ -49,12 +47,9 @@ class ModelSettings(Tagged):
         return False
 
     def fit_groups(self, design: Design, starts: IntArray, level: float) -> Statistics | None:
-        """Fit all groups by compiled code, with the numbers of statsmodels; None if there is no such code.
-
-        Fits that it cannot vouch for are left out, with a reason.
-
-        starts: int64, (groups + 1,). First row of each group, and the end of the last.
-        """
+        """Fit all groups by compiled code, with the numbers of statsmodels; None if there is no such code."""
+        # Fits that it cannot vouch for are left out, with a reason.
+        # starts: int64, (groups + 1,). First row of each group, and the end of the last.
         return None
 
     def warm_up(self) -> None:
@@ -73,10 +68,8 @@ class ModelSettings(Tagged):
 
     @abstractmethod
     def fit_one(self, outcome: FloatArray, rows: FloatArray, roles: dict[str, Any]) -> Any:
-        """Fit one group by statsmodels; `rows` are the regressors, (rows, coefficients).
-
-        `roles` has the values of each of `roles()`, and "successes" and "failures" if the outcome is counted.
-        """
+        """Fit one group by statsmodels; `rows` are the regressors, (rows, coefficients)."""
+        # `roles` has the values of each of `roles()`, and "successes" and "failures" of counted outcomes.
 
 
 class WithCovariance(ModelSettings):

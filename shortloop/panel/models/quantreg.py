@@ -56,10 +56,8 @@ class Quantreg(ModelSettings):
 
 
 def _widths(nobs: FloatArray, quantile: float) -> FloatArray:
-    """Widths of the kernel, in scales of the residuals; NaN where rows are too few for so far a quantile.
-
-    Hall and Sheather 1988, On the distribution of a studentized quantile, section 2.
-    """
+    """Widths of the kernel, in scales of the residuals; NaN where rows are too few for so far a quantile."""
+    # Hall and Sheather 1988, On the distribution of a studentized quantile, section 2.
     import numpy as np
     from scipy import special
 

@@ -103,11 +103,9 @@ def _sibling(result: Result) -> str:
 
 
 def coefficient_numbers(shown: Shown) -> list[dict[str, Any]]:
-    """Summarize each coefficient over the groups that were fitted, as plain data; None if there are none.
-
-    The median, lower and upper quartiles of the estimates; as ``error`` the median standard error; of p and
-    corrected p how many there are (``tested``), and how many are below `ALPHA` (``small``).
-    """
+    """Summarize each coefficient over the groups that were fitted, as plain data; None if there are none."""
+    # The median, lower and upper quartiles of the estimates; as ``error`` the median standard error; of p and
+    # corrected p how many there are (``tested``), and how many are below `ALPHA` (``small``).
     found = []
     for j, term in enumerate(shown.names):
         lower, median, upper = _quartiles(_fitted(shown, "params", j))

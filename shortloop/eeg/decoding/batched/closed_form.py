@@ -21,10 +21,8 @@ def warm_up() -> None:
 
 
 def train_machines(x: FloatArray, labellings: Labellings, estimator: Any) -> Iterator[Machines]:
-    """Train every fold of one bin (trials, features) on each of many label vectors.
-
-    The estimator has a method `solver`, so that its key holds its own solver and no other.
-    """
+    """Train every fold of one bin (trials, features) on each of many label vectors."""
+    # The estimator has a method `solver`, so that its key holds its own solver and no other.
     if (labellings.train_counts == 0).any():
         raise InputError(
             "this classifier needs training trials of every class in every fold",

@@ -52,16 +52,13 @@ def batched_scores(
     estimator: EstimatorSettings,
     score: Score = "balanced-accuracy",
 ) -> tuple[FloatArray, FloatArray | None]:
-    """Scores of one training bin for each of many labellings, as `retrained_scores` has them one by one.
-
-    LDA and ridge are the same to rounding. Solvers of the SVM stop at a tolerance, here and one by one, so
-    that a prediction may differ where a decision lies within it. Of more than two classes that overlap, and
-    a C above one over the number of trials that a class has fewer than the others, weights of several classes
-    can all be 0: which of them is predicted is then up to the solver, also scikit-learn's.
-
-    x: (trials, features); test: (test bins, test trials, features), None for cross-validation only
-    returns: cross-validated scores (labellings,), and generalization scores (labellings, test bins) or None
-    """
+    """Scores of one training bin for each of many labellings, as `retrained_scores` has them one by one."""
+    # LDA and ridge are the same to rounding. Solvers of the SVM stop at a tolerance, here and one by one, so
+    # that a prediction may differ where a decision lies within it. Of more than two classes that overlap, and
+    # a C above one over the number of trials that a class has fewer than the others, weights of several
+    # classes can all be 0: which of them is predicted is then up to the solver, also scikit-learn's.
+    # x: (trials, features); test: (test bins, test trials, features), None for cross-validation only
+    # returns: cross-validated scores (labellings,), and generalization scores (labellings, test bins) or None
     n_classes, n_folds, scaling = labellings.n_classes, labellings.n_folds, decoding.scaling
     judge: Callable[..., np.ndarray] = _areas if score == "auc" else _right
     own = within or test_labels is None
@@ -129,10 +126,8 @@ class Labellings:
 
     @cached_property
     def signs(self) -> FloatArray:
-        """1 for the members of a machine's class, −1 for the others, (trials, machines, labellings).
-
-        Machines are one-versus-rest; two classes need only the second's.
-        """
+        """1 for the members of a machine's class, −1 for the others, (trials, machines, labellings)."""
+        # Machines are one-versus-rest; two classes need only the second's.
         classes = np.arange(self.n_classes, dtype=self.labels.dtype)[1 if self.n_classes == 2 else 0 :]
         return np.where(self.labels.T[:, np.newaxis] == classes[:, np.newaxis], 1.0, -1.0)
 
@@ -147,11 +142,8 @@ class Labellings:
 
 @dataclass(frozen=True)
 class Machines:
-    """Linear classifiers of one bin and fold, trained on each of many label vectors.
-
-    There is a machine for each class, and the largest decision wins; or one for each class but the first,
-    which decides between its class and the first.
-    """
+    """Linear classifiers of one bin and fold, trained on each of many label vectors. There is a machine for
+    each class, and the largest decision wins; or one for each class but the first, against the first."""
 
     mean: FloatArray  # (features,), over the training trials
     std: FloatArray
@@ -159,10 +151,8 @@ class Machines:
     project: Callable[[FloatArray], FloatArray]  # scaled trials, which it may overwrite, to coordinates
 
     def coordinates(self, x: FloatArray, scaling: str) -> FloatArray:
-        """Coordinates (sets · trials, coordinates + 1) of trials (sets, trials, features), the last one 1.
-
-        The trials of a set are scaled together.
-        """
+        """Coordinates (sets · trials, coordinates + 1) of trials (sets, trials, features), the last one 1."""
+        # The trials of a set are scaled together.
         if scaling == "training":
             scaled = (x.reshape(-1, x.shape[-1]) - self.mean) / self.std
         else:
@@ -178,10 +168,8 @@ def block_size(numbers: int) -> int:
 
 
 def winners(decisions: FloatArray, n_classes: int) -> IntArray:
-    """Predicted classes, int8 (trials, labellings), of decisions (trials, machines, labellings).
-
-    The first of equal decisions wins.
-    """
+    """Predicted classes, int8 (trials, labellings), of decisions (trials, machines, labellings)."""
+    # The first of equal decisions wins.
     first = 0 if decisions.shape[1] == n_classes else 1  # class of the first machine
     best = decisions[:, 0] if first == 0 else np.maximum(decisions[:, 0], 0.0)
     won = np.zeros(best.shape, dtype=np.int8) if first == 0 else (decisions[:, 0] > 0).astype(np.int8)
@@ -198,11 +186,9 @@ def _trainer(estimator: EstimatorSettings) -> ModuleType:
 
 
 def _right(machines: Machines, test: FloatArray, rows: IntArray, truth: np.ndarray, scaling: str) -> IntArray:
-    """Correctly predicted trials of each class, (classes, test bins, labellings).
-
-    test: (test bins, trials, features), of which `rows` are decided on
-    truth: bool, (classes, rows, labellings or 1)
-    """
+    """Correctly predicted trials of each class, (classes, test bins, labellings)."""
+    # test: (test bins, trials, features), of which `rows` are decided on
+    # truth: bool, (classes, rows, labellings or 1)
     n_classes = len(truth)
     right = np.zeros((n_classes, len(test), machines.weights.shape[2]), dtype=np.int64)
     for bins, part, decided in _decisions(machines, test, rows, scaling):

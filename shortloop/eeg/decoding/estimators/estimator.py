@@ -70,10 +70,8 @@ class EstimatorSettings(Tagged):
 
     @abstractmethod
     def fit(self, x: FloatArray, labels: IntArray, *, balanced: bool = False) -> Fitted:
-        """Fit one classifier to selected, scaled features (trials, features); every class is present.
-
-        Of a balanced fit, trials weigh more the smaller their class; asked for only if `weighs_classes`.
-        """
+        """Fit one classifier to selected, scaled features (trials, features); every class is present."""
+        # Of a balanced fit, trials weigh more the smaller their class; asked for only if `weighs_classes`.
 
     def train_folds(
         self, x: FloatArray, labels: IntArray, folds: IntArray, n_classes: int, decoding: DecodingSettings

@@ -41,10 +41,8 @@ class MatlabSvmSettings(EstimatorSettings):
         )
 
     def fit(self, x: FloatArray, labels: IntArray, *, balanced: bool = False) -> Fitted:
-        """Fit one-versus-all on one kernel; balanced as scikit-learn's OneVsRestClassifier is.
-
-        The largest decision is fitcecoc's smallest hinge loss, as max(0, 1 − s) − max(0, 1 + s) falls with s.
-        """
+        """Fit one-versus-all on one kernel; balanced as scikit-learn's OneVsRestClassifier is."""
+        # The largest decision has fitcecoc's smallest loss: max(0, 1 − s) − max(0, 1 + s) falls with s.
         import numpy as np
         from sklearn.svm import SVC
 

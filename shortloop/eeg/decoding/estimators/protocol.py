@@ -71,10 +71,8 @@ class ClassifierSettings(EstimatorSettings):
         _is_linear(self._made())
 
     def _made(self) -> Any:
-        """The classifier, its random state fixed: the same study gives the same bits.
-
-        A copy: `make` may give one object each time, and no fold may change that of another.
-        """
+        """The classifier, its random state fixed: the same study gives the same bits."""
+        # A copy: `make` may give one object each time, and no fold may change that of another.
         made = copy.deepcopy(self.make())
         if "random_state" in (given := made.get_params()) and given["random_state"] is None:
             made.set_params(random_state=0)

@@ -1,9 +1,7 @@
-"""Area under the ROC curve, for many labellings of the same decisions at once.
-
-Decisions do not change when labels are shuffled, so their ranks are taken once; a labelling then costs one
-row of a matrix product. The area is linear in the ranks, so that the mean of the areas of several
-classifiers is the area of the sum of their ranks: a trial's ranks need no more room than its votes.
-"""
+"""Area under the ROC curve, for many labellings of the same decisions at once. Decisions do not change when
+labels are shuffled, so their ranks are taken once; a labelling then costs one row of a matrix product. The
+area is linear in the ranks, so that the mean of the areas of several classifiers is the area of the sum of
+their ranks: a trial's ranks need no more room than its votes."""
 
 from __future__ import annotations
 
@@ -19,20 +17,16 @@ EXACT = 2**24
 
 
 def auc_scores(ranks: IntArray, labels: IntArray, groups: IntArray | None = None) -> FloatArray:
-    """Area under the ROC curve, 0 to 1; of more than two classes the mean of each against the rest.
-
-    As scikit-learn's ``roc_auc_score(multi_class="ovr")`` without weights; ties count one half. A group that
-    no classifier decides on counts as guessed, 0.5. A class of which a group has all trials or none does not
-    count there; where no class has an area, the score is 0.5.
-
-    Hand & Till 2001, A simple generalisation of the area under the ROC curve for multiple class
-    classification problems. Forman & Scholz 2010, Apples-to-apples in cross-validation studies, on averaging
-    over folds, as decisions of different classifiers are on scales of their own.
-
-    ranks: from `decision_ranks`, or the sum over several classifiers, whose mean area it then is
-    labels: (labellings, trials)
-    returns: (labellings, *cells)
-    """
+    """Area under the ROC curve, 0 to 1; of more than two classes the mean of each against the rest."""
+    # As scikit-learn's ``roc_auc_score(multi_class="ovr")`` without weights; ties count one half. A group
+    # that no classifier decides on counts as guessed, 0.5. A class of which a group has all trials or none
+    # does not count there; where no class has an area, the score is 0.5.
+    # Hand & Till 2001, A simple generalisation of the area under the ROC curve for multiple class
+    # classification problems. Forman & Scholz 2010, Apples-to-apples in cross-validation studies, on
+    # averaging over folds, as decisions of different classifiers are on scales of their own.
+    # ranks: from `decision_ranks`, or the sum over several classifiers, whose mean area it then is
+    # labels: (labellings, trials)
+    # returns: (labellings, *cells)
     *cells, n_trials, n_columns = ranks.shape
     columns = np.asarray(ranks).reshape(-1, n_trials, n_columns).transpose(2, 1, 0)
     classes = range(n_columns) if n_columns > 1 else [1]  # of two classes both say the same
@@ -61,13 +55,11 @@ def auc_scores(ranks: IntArray, labels: IntArray, groups: IntArray | None = None
 
 
 def decision_ranks(decisions: FloatArray, groups: IntArray | None = None) -> IntArray:
-    """Twice the rank of each trial's decision for each class, 2 for the smallest; ties share their mean.
-
-    decisions: (*cells, trials, classes), the larger the likelier
-    groups: (trials,); trials are ranked among those that one classifier decides on, such as a fold's
-    returns: (*cells, trials, classes), of two classes (*cells, trials, 1) of the second's decision less the
-        first's; 0 in groups without decisions
-    """
+    """Twice the rank of each trial's decision for each class, 2 for the smallest; ties share their mean."""
+    # decisions: (*cells, trials, classes), the larger the likelier
+    # groups: (trials,); trials are ranked among those that one classifier decides on, such as a fold's
+    # returns: (*cells, trials, classes), of two classes (*cells, trials, 1) of the second's decision less the
+    # first's; 0 in groups without decisions
     *cells, n_trials, n_classes = decisions.shape
     if n_classes == 2:
         decisions = decisions[..., 1:] - decisions[..., :1]
@@ -85,12 +77,9 @@ def rank_type(n_trials: int, n_folds: int = 1) -> type[np.unsignedinteger]:
 
 
 def log_odds(decisions: FloatArray) -> FloatArray:
-    """Logarithm of the odds of each class, for classifiers whose probabilities are a softmax.
-
-    They order trials as the probabilities do, and differ where those have become 0 or 1.
-
-    decisions: (classes, *cells), logarithms of the classes' probabilities, each trial's up to a constant
-    """
+    """Logarithm of the odds of each class, for classifiers whose probabilities are a softmax."""
+    # They order trials as the probabilities do, and differ where those have become 0 or 1.
+    # decisions: (classes, *cells), logarithms of the classes' probabilities, each trial's up to a constant
     odds = np.empty(decisions.shape)
     for k in range(len(odds)):
         others = np.delete(decisions, k, axis=0)

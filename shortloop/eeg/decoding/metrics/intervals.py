@@ -22,14 +22,11 @@ def bootstrap_interval(
     level: float,
     rng: np.random.Generator,
 ) -> tuple[FloatArray, FloatArray]:
-    """Percentile bootstrap interval of a score over trials, with the predictions as they are.
-
-    Efron 1979, Bootstrap methods: another look at the jackknife. As many trials are drawn of each class (of
-    ``"auc"`` in each group) as there are.
-
-    evidence, labels, groups: as of `shortloop.eeg.decoding.metrics.scores.scores_of`, of one labelling
-    returns: lower and upper ends (cells,), in percent, of ``"auc"`` 0 to 1
-    """
+    """Percentile bootstrap interval of a score over trials, with the predictions as they are."""
+    # Efron 1979, Bootstrap methods: another look at the jackknife. As many trials are drawn of each class (of
+    # ``"auc"`` in each group) as there are.
+    # evidence, labels, groups: as of `shortloop.eeg.decoding.metrics.scores.scores_of`, of one labelling
+    # returns: lower and upper ends (cells,), in percent, of ``"auc"`` 0 to 1
     times = drawn_again(labels, groups if score == "auc" else None, draws, rng)
     some = max(1, AT_ONCE // times.size)
     ends = [

@@ -78,11 +78,9 @@ def scores_of(
 
 
 def chance_level(score: Score, labels: IntArray, n_classes: int) -> float | None:
-    """Return the score that is expected without information.
-
-    Brodersen et al. 2010, The balanced accuracy and its posterior distribution. Combrisson & Jerbi 2015,
-    Exceeding chance level by chance, on permutations instead of a theoretical level.
-    """
+    """Return the score that is expected without information."""
+    # Brodersen et al. 2010, The balanced accuracy and its posterior distribution. Combrisson & Jerbi 2015,
+    # Exceeding chance level by chance, on permutations instead of a theoretical level.
     if score == "auc":
         return 0.5
     counts = np.bincount(labels, minlength=n_classes)
@@ -98,19 +96,14 @@ def confusions(votes: IntArray, labels: IntArray, n_folds: int = 1) -> FloatArra
 
 
 def recall_scores(votes: IntArray, labels: IntArray) -> FloatArray:
-    r"""Mean over classes of recall, in percent, for many labellings of the same trials at once.
-
-    Only labels differ between permutations, so all of them are one matrix product per class; the counts
-    are whole numbers far below 2^24, exact in single precision.
-
-    A trial that no classifier voted on, as its fold kept no feature, counts as guessed: 1 / classes of it
-    is right. Leaving it out instead biases cross-validated scores of pure noise below chance, as the folds
-    that keep features are those whose held-out trials happen to differ most from the others.
-
-    Balanced accuracy: Brodersen et al. 2010, The balanced accuracy and its posterior distribution.
-
-    votes: (\*cells, trials, classes); labels: (labellings, trials); returns: (labellings, \*cells)
-    """
+    """Mean over classes of recall, in percent, for many labellings of the same trials at once."""
+    # Only labels differ between permutations, so all of them are one matrix product per class; the counts are
+    # whole numbers far below 2^24, exact in single precision.
+    # A trial that no classifier voted on, as its fold kept no feature, counts as guessed: 1 / classes of it
+    # is right. Leaving it out instead biases cross-validated scores of pure noise below chance, as the folds
+    # that keep features are those whose held-out trials happen to differ most from the others.
+    # Balanced accuracy: Brodersen et al. 2010, The balanced accuracy and its posterior distribution.
+    # votes: (*cells, trials, classes); labels: (labellings, trials); returns: (labellings, *cells)
     recall = np.zeros((len(labels), votes[..., 0, 0].size))
     present = np.zeros((len(labels), 1))
     for right, possible in _tallies(votes, labels):

@@ -1,8 +1,6 @@
-"""Feature selection by one-way ANOVA over the classes, for all folds from one pass over the data.
-
-That pass sums over the trials of each class and fold. The sums of a fold's training trials are the total less
-its own, so that the ANOVAs, means and deviations of all folds follow from them.
-"""
+"""Feature selection by one-way ANOVA over the classes, for all folds from one pass over the data. That pass
+sums over the trials of each class and fold. The sums of a fold's training trials are the total less its own,
+so that the ANOVAs, means and deviations of all folds follow from them."""
 
 from __future__ import annotations
 
@@ -48,10 +46,8 @@ def fold_sums(x: FloatArray, labels: IntArray, folds: IntArray, n_classes: int, 
 def fold_moments(
     sums: FoldSums, x: FloatArray, folds: IntArray, fold: int, features: IntArray, *, held_out: bool
 ) -> tuple[FloatArray, FloatArray]:
-    """Mean and population standard deviation of some features over a fold's trials.
-
-    x: (trials, features), the bin itself, for features whose deviation the sums cannot tell
-    """
+    """Mean and population standard deviation of some features over a fold's trials."""
+    # x: (trials, features), the bin itself, for features whose deviation the sums cannot tell
     own = sums.of_folds[fold, features]
     square = sums.squares[fold, features]
     everything = sums.square[features]
@@ -72,16 +68,10 @@ def fold_moments(
 
 
 def fold_anova(x: FloatArray, labels: IntArray, folds: IntArray, sums: FoldSums) -> FloatArray:
-    """F of a one-way ANOVA over the classes, on the training trials of every fold.
-
-    Features that hardly vary within the classes, or only on held-out trials, are computed again without
-    differences.
-
-    Any textbook's one-way fixed-effects ANOVA; equals ``scipy.stats.f_oneway``.
-
-    returns: (folds, features), F; infinite where the classes differ and nothing varies within them, NaN where
-        nothing varies
-    """
+    """F of a one-way ANOVA over the classes, on the training trials of every fold."""
+    # Features that hardly vary within the classes, or only on held-out trials, are computed again. Any
+    # textbook's one-way fixed-effects ANOVA; equals ``scipy.stats.f_oneway``.
+    # returns: (folds, features), F; infinite if only the classes differ, NaN if nothing varies
     counts, squares = sums.counts, sums.squares
     n_class = counts.sum(axis=1, keepdims=True) - counts  # (classes, folds), training trials
     class_sum = sums.sums.sum(axis=1, keepdims=True) - sums.sums  # (classes, folds, features)
@@ -143,10 +133,8 @@ def _sums_of_squares(x: FloatArray, labels: IntArray) -> tuple[FloatArray, Float
 
 @numba.njit(cache=True)
 def _add_up(x, labels, folds, offset, sums, squares):  # type: ignore[no-untyped-def]
-    """Sum over the trials of each class and fold, about the mean of all trials.
-
-    Fills `offset` (features,), the means, `sums` (classes, folds, features) and `squares` (folds, features).
-    """
+    """Sum over the trials of each class and fold, about the mean of all trials."""
+    # Fills the means `offset` (features,), `sums` (classes, folds, features), `squares` (folds, features).
     if x.strides[0] < x.strides[1]:
         _add_up_columns(x, labels, folds, offset, sums, squares)
     else:

@@ -40,10 +40,8 @@ def stratified_folds(labels: IntArray, n_folds: int, seed: int | None = None) ->
 
 
 def run_folds(labels: IntArray, runs: IntArray, at_most: int) -> tuple[IntArray, int]:
-    """Assign whole runs to folds (trials,), each with all classes as far as runs allow; and count the folds.
-
-    scikit-learn, ``sklearn.model_selection.StratifiedGroupKFold``.
-    """
+    """Assign whole runs to folds (trials,), each with all classes if runs allow; and count the folds."""
+    # scikit-learn, ``sklearn.model_selection.StratifiedGroupKFold``.
     _, of_class, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     _, of_run = np.unique(runs, return_inverse=True)
     counts = np.zeros((of_run.max() + 1, len(sizes)))

@@ -1,8 +1,6 @@
-"""z-scores of features over trials, wherever these lie in memory.
-
-A file may hold the trials of a feature side by side, or the features of a trial. Either way the same numbers
-are added up in the same order, trial by trial, so that results have the same bits.
-"""
+"""z-scores of features over trials, wherever these lie in memory. A file may hold the trials of a feature
+side by side, or the features of a trial. Either way the same numbers are added up in the same order, trial by
+trial, so that results have the same bits."""
 
 from __future__ import annotations
 
@@ -21,10 +19,8 @@ BLOCK = 2**17
 
 
 def moments(x: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Mean and population standard deviation (features,) over trials, in any memory order.
-
-    The standard deviation of a constant feature is infinite.
-    """
+    """Mean and population standard deviation (features,) over trials, in any memory order."""
+    # The standard deviation of a constant feature is infinite.
     mean, std = np.empty(x.shape[1]), np.empty(x.shape[1])
     step = max(1, BLOCK // max(1, len(x)))
     for first in range(0, x.shape[1], step):
@@ -58,10 +54,8 @@ def zscore(x: FloatArray) -> FloatArray:
 
 
 def read_only(x: FloatArray) -> FloatArray:
-    """Read-only view of features (trials, features), the kind of array that code is compiled for.
-
-    A copy by rows, if they are neither in C nor in Fortran order.
-    """
+    """Read-only view of features (trials, features), the kind of array that code is compiled for."""
+    # A copy by rows, if they are neither in C nor in Fortran order.
     if not (x.flags.c_contiguous or x.flags.f_contiguous):
         x = np.ascontiguousarray(x)
     x = x.view()
@@ -70,10 +64,8 @@ def read_only(x: FloatArray) -> FloatArray:
 
 
 def examples() -> Iterator[tuple[FloatArray, IntArray, IntArray]]:
-    """Features, labels and folds of three classes, to compile code for each kind of array.
-
-    Features computed here are float32; those read from a file float64, and mapped from one by columns.
-    """
+    """Features, labels and folds of three classes, to compile code for each kind of array."""
+    # Features computed here are float32; those read from a file float64, and mapped from one by columns.
     labels, folds = np.tile([0, 1, 2], 8), np.arange(24) % 2
     found: FloatArray = np.random.default_rng(0).standard_normal((24, 4)) + labels[:, np.newaxis]
     labels.flags.writeable = False  # as maps of files are
@@ -83,10 +75,8 @@ def examples() -> Iterator[tuple[FloatArray, IntArray, IntArray]]:
 
 @numba.njit(cache=True)
 def _standardize(x, scaled, mean, std):  # type: ignore[no-untyped-def]
-    """Fill `scaled` (features, trials) with z-scores over trials, and `mean` and `std` (features,).
-
-    The standard deviation of a constant feature is infinite.
-    """
+    """Fill `scaled` (features, trials) with z-scores over trials, and `mean` and `std` (features,)."""
+    # The standard deviation of a constant feature is infinite.
     n = x.shape[0]
     some = np.zeros((FEW, n))
     for first in range(0, x.shape[1], FEW):
@@ -121,10 +111,8 @@ def _columns(x, first, some):  # type: ignore[no-untyped-def]
 
 @numba.njit(cache=True)
 def _centre_four(some):  # type: ignore[no-untyped-def]
-    """Subtract their means from four rows; returns the means, and the sums of squares about them.
-
-    Each row is added up in order. A sum waits for the one before, so four at a time take as long as one.
-    """
+    """Subtract their means from four rows; returns the means, and the sums of squares about them."""
+    # Each row is added up in order. A sum waits for the one before, so four at a time take as long as one.
     n = some.shape[1]
     a = b = c = d = 0.0
     for i in range(n):

@@ -10,10 +10,8 @@ from shortloop.base.types import FloatArray, IntArray
 
 
 def class_weights(labels: IntArray, n_classes: int) -> FloatArray:
-    """Weight of each trial of a class, as scikit-learn's ``"balanced"``; 0 for a class without trials.
-
-    King & Zeng 2001, Logistic regression in rare events data, Political Analysis 9(2):137.
-    """
+    """Weight of each trial of a class, as scikit-learn's ``"balanced"``; 0 for a class without trials."""
+    # King & Zeng 2001, Logistic regression in rare events data, Political Analysis 9(2):137.
     counts = np.bincount(labels, minlength=n_classes)
     with np.errstate(divide="ignore"):
         weights = len(labels) / (np.count_nonzero(counts) * counts)
@@ -21,22 +19,17 @@ def class_weights(labels: IntArray, n_classes: int) -> FloatArray:
 
 
 def dummy_codes(labels: IntArray, n_classes: int) -> FloatArray:
-    """Indicators (trials, classes − 1, labellings) of all classes but the first.
-
-    labels: int, (labellings, trials)
-    """
+    """Indicators (trials, classes − 1, labellings) of all classes but the first."""
+    # labels: int, (labellings, trials)
     classes = np.arange(1, n_classes, dtype=labels.dtype)
     return np.asarray((labels.T[:, np.newaxis, :] == classes[:, np.newaxis]).astype(np.float64))
 
 
 @dataclass(frozen=True)
 class Basis:
-    """Eigendecomposition of the total covariance of some trials.
-
-    With fewer features than trials the coordinates of a trial are those along the covariance's
-    eigenvectors; with more, products with combinations of the trials, whose inner products have the
-    same eigenvalues, so that cost follows the smaller of the two, the rank.
-    """
+    """Eigendecomposition of the total covariance of some trials. With fewer features than trials the
+    coordinates of a trial are those along the covariance's eigenvectors; with more, products with
+    combinations of the trials, whose inner products have the same eigenvalues: cost follows the rank."""
 
     centred: FloatArray  # (trials, features), less their mean
     values: FloatArray  # (rank,), eigenvalues

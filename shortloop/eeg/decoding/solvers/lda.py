@@ -1,8 +1,6 @@
-"""Linear discriminant analysis with fixed shrinkage, in closed form, for many label vectors at once.
-
-All that costs is done once for all labels, in coordinates in which the total covariance of the trials, which
-no label enters, is diagonal.
-"""
+"""Linear discriminant analysis with fixed shrinkage, in closed form, for many label vectors at once. What
+costs is done once for all labels, in coordinates in which the trials' total covariance, which needs no label,
+is diagonal."""
 
 from __future__ import annotations
 
@@ -23,14 +21,11 @@ NOTHING = 1e-28
 def lda_weights(
     x: FloatArray, labels: IntArray, n_classes: int, shrinkage: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Weights (labellings, classes, features) and intercepts (labellings, classes) for many label vectors.
-
-    The same as scikit-learn's ``LinearDiscriminantAnalysis(solver="lsqr", shrinkage=λ)``; where nothing
-    varies within the classes, weights are 0. On shrinkage: Blankertz et al. 2011, Single-trial analysis and
-    classification of ERP components.
-
-    labels: int, (labellings, trials), every class present in each
-    """
+    """Weights (labellings, classes, features) and intercepts (labellings, classes) for many label vectors."""
+    # The same as scikit-learn's ``LinearDiscriminantAnalysis(solver="lsqr", shrinkage=λ)``; where nothing
+    # varies within the classes, weights are 0. See Blankertz et al. 2011, Single-trial analysis and
+    # classification of ERP components.
+    # labels: int, (labellings, trials), every class present in each
     codes = dummy_codes(np.asarray(labels), n_classes)
     counts = np.stack([(labels == k).sum(axis=1) for k in range(n_classes)]).astype(np.float64)
     if (counts == 0).any() or (counts.sum(axis=0) != len(x)).any():
@@ -74,10 +69,8 @@ def _mean_solved(
 
 @dataclass(frozen=True)
 class Contrasts:
-    """Discriminants of each class but the first against the first, for each label vector.
-
-    Where nothing varies within classes, `diagonal` and `shift` are infinite.
-    """
+    """Discriminants of each class but the first against the first, for each label vector. Where nothing
+    varies within classes, `diagonal` and `shift` are infinite."""
 
     weights: FloatArray  # (rank, classes − 1, labellings), of a trial's coordinates
     constants: FloatArray  # (classes − 1, labellings)
@@ -95,26 +88,21 @@ def solve(
     sums: FloatArray,
     rows: IntArray | slice = slice(None),
 ) -> Contrasts:
-    """Discriminants for many label vectors of the same trials.
-
-    The within-class covariance is the total one, T, less that of the class means, Z C Z'. Shrunk, it is
-    A − (1 − λ) Z C Z' where A = (1 − λ) T + s I, s = λ tr(T − Z C Z') / features, is diagonal here. Its
-    inverse takes the classes' sums Z (of all classes but one) to A⁻¹ Z R⁻¹ Σ, where Σ is the covariance
-    of the class labels, times trials, and R that of what regression of the labels on the trials leaves:
-    R = Σ − (1 − λ) Z' A⁻¹ Z / trials. This is Woodbury's identity, for two classes Sherman and Morrison's.
-
-    The relative error is about that of a solver that goes through the labellings one by one: machine
-    precision times the shrunk covariance's condition. Only where classes lie hundreds of standard
-    deviations apart, and there are more than two of them or more features than trials, it is larger, by
-    the ratio of between- to within-class variance.
-
-    Treder 2019, Cross-validation in high-dimensional spaces: a lifeline for least-squares models and
-    multi-class LDA, arXiv:1803.10016.
-
-    codes: (trials, classes − 1, labellings), from `dummy_codes`; `rows` are the trials of `basis`
-    counts: (classes, labellings), none 0
-    sums: (rank, classes − 1, labellings), ``basis.sums`` times `codes`; callers often have it more cheaply
-    """
+    """Discriminants for many label vectors of the same trials."""
+    # The within-class covariance is the total one, T, less that of the class means, Z C Z'. Shrunk, it is A −
+    # (1 − λ) Z C Z' where A = (1 − λ) T + s I, s = λ tr(T − Z C Z') / features, is diagonal here. Its inverse
+    # takes the classes' sums Z (of all classes but one) to A⁻¹ Z R⁻¹ Σ, where Σ is the covariance of the
+    # class labels, times trials, and R that of what regression of the labels on the trials leaves: R = Σ − (1
+    # − λ) Z' A⁻¹ Z / trials. This is Woodbury's identity, for two classes Sherman and Morrison's.
+    # The relative error is about that of a solver that goes through the labellings one by one: machine
+    # precision times the shrunk covariance's condition. Only where classes lie hundreds of standard
+    # deviations apart, and there are more than two of them or more features than trials, it is larger, by the
+    # ratio of between- to within-class variance.
+    # Treder 2019, Cross-validation in high-dimensional spaces: a lifeline for least-squares models and
+    # multi-class LDA, arXiv:1803.10016.
+    # codes: (trials, classes − 1, labellings), from `dummy_codes`; `rows` are the trials of `basis`
+    # counts: (classes, labellings), none 0
+    # sums: (rank, classes − 1, labellings), ``basis.sums`` times `codes`; callers often have it more cheaply
     n, p = basis.centred.shape
     rest = 1.0 - shrinkage
     shift = shrinkage * _within_trace(basis, codes, counts, sums, rows) / p

@@ -1,7 +1,5 @@
-"""Ridge regression on class labels as a classifier, in closed form, for many label vectors at once.
-
-Labels enter linearly, and the trials' total covariance, which costs most, is the same for all of them.
-"""
+"""Ridge regression on class labels as a classifier, in closed form, for many label vectors at once. Labels
+enter linearly, and the trials' total covariance, which costs most, is the same for all of them."""
 
 from __future__ import annotations
 
@@ -23,11 +21,9 @@ class Solved(NamedTuple):
 def ridge_weights(
     x: FloatArray, labels: IntArray, n_classes: int, alpha: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Weights (labellings, classes, features) and intercepts (labellings, classes) for many label vectors.
-
-    The same decisions as scikit-learn's ``RidgeClassifier(alpha)``: least squares on targets of 1 for a
-    class and −1 for the others, weights penalised by α times their square, the intercept not.
-    """
+    """Weights (labellings, classes, features) and intercepts (labellings, classes) for many label vectors."""
+    # The same decisions as scikit-learn's ``RidgeClassifier(alpha)``: least squares on targets of 1 for a
+    # class and −1 for the others, weights penalised by α times their square, the intercept not.
     x = np.asarray(x, dtype=np.float64)
     mean = x.mean(axis=0)
     basis = decompose(x - mean)
@@ -45,11 +41,9 @@ def ridge_weights(
 def balanced_ridge_weights(
     x: FloatArray, labels: IntArray, n_classes: int, alpha: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Weights (classes, features) and intercepts for one label vector, trials of rare classes weighted up.
-
-    The same decisions as scikit-learn's ``RidgeClassifier(alpha, class_weight="balanced")``. Trial weights
-    depend on the labels, so label vectors have nothing to share.
-    """
+    """Weights (classes, features) and intercepts for one label vector, trials of rare classes weighted up."""
+    # The same decisions as scikit-learn's ``RidgeClassifier(alpha, class_weight="balanced")``. Trial weights
+    # depend on the labels, so label vectors have nothing to share.
     counts = class_weights(labels, n_classes)[labels]
     targets = np.where(
         labels[:, np.newaxis] == np.arange(n_classes)[-1 if n_classes == 2 else 0 :], 1.0, -1.0
@@ -77,10 +71,8 @@ def solve(
     sums: FloatArray,
     rows: IntArray | slice = slice(None),
 ) -> Solved:
-    """Regression for many label vectors of the same trials.
-
-    Hoerl & Kennard 1970, Ridge regression: biased estimation for nonorthogonal problems.
-    """
+    """Regression for many label vectors of the same trials."""
+    # Hoerl & Kennard 1970, Ridge regression: biased estimation for nonorthogonal problems.
     n = len(basis.centred)
     if len(counts) > 2:
         # Members of all classes add up to all trials, and coordinates of these to nothing.

@@ -1,8 +1,6 @@
 """One-versus-rest linear SVM on a Gram matrix that the grid, the inner folds and the classes share.
-
-liblinear's problem: L2 penalty, hinge loss, the intercept an extra feature of value 1 that is penalised
-like the others. With more features than trials the dual is solved fastest on the trials' Gram matrix.
-"""
+liblinear's problem: L2 penalty, hinge loss, the intercept an extra feature of value 1 that is penalised like
+the others. With more features than trials the dual is solved fastest on the trials' Gram matrix."""
 
 from __future__ import annotations
 
@@ -32,10 +30,8 @@ SINGLE_PRECISION_TOL = 1e-5
 
 @dataclass(frozen=True)
 class Solution:
-    """A fitted one-versus-rest SVM: weights are ``dual @ x``, intercepts ``dual.sum(axis=1)``.
-
-    With two classes one problem is solved, and the first row is the second's negative.
-    """
+    """A fitted one-versus-rest SVM: weights are ``dual @ x``, intercepts ``dual.sum(axis=1)``. With two
+    classes one problem is solved, and the first row is the second's negative."""
 
     best: int  # index of the chosen C
     dual: FloatArray  # (classes, trials), signed dual coefficients; 0 for held-out trials
@@ -52,13 +48,10 @@ def solve(
     n_classes: int | None = None,
     balanced: bool = False,
 ) -> Solution:
-    """Choose C by inner cross-validation, then fit on all training trials.
-
-    Hsieh et al. 2008, A dual coordinate descent method for large-scale linear SVM, algorithm 3.
-
-    gram: (trials, trials), inner products of the trials, plus 1 for the intercept
-    train: bool, (trials,); default: all trials
-    """
+    """Choose C by inner cross-validation, then fit on all training trials."""
+    # Hsieh et al. 2008, A dual coordinate descent method for large-scale linear SVM, algorithm 3.
+    # gram: (trials, trials), inner products of the trials, plus 1 for the intercept
+    # train: bool, (trials,); default: all trials
     n = len(labels)
     train = np.ones(n, dtype=bool) if train is None else train
     n_classes = int(labels.max()) + 1 if n_classes is None else n_classes
@@ -120,11 +113,9 @@ def train_svm_folds(
     inner_folds: int,
     tol: float,
 ) -> BinModels:
-    """Train and cross-validate one bin with a linear SVM; as `train_bin`, faster.
-
-    One pass over the bin gives the ANOVAs and z-scores of all folds. A fold has one Gram matrix, of its
-    training and held-out trials together, so that the solver's decisions on the latter are the predictions.
-    """
+    """Train and cross-validate one bin with a linear SVM; as `train_bin`, faster."""
+    # One pass over the bin gives the ANOVAs and z-scores of all folds. A fold has one Gram matrix, of its
+    # training and held-out trials together, so that the solver's decisions on the latter are the predictions.
     x = np.asarray(x)
     sums = fold_sums(x, labels, folds, n_classes, decoding.folds)
     kept = select_features(x, labels, folds, n_classes, decoding.folds, decoding.select_alpha, sums)
@@ -164,10 +155,8 @@ def train_svm_folds(
 def _shares(
     sign: FloatArray, labels: IntArray, train: np.ndarray, n_classes: int, balanced: bool
 ) -> FloatArray:
-    """Factor of C for each problem and trial.
-
-    As in liblinear: of two classes both are weighted, of more only the one against the rest.
-    """
+    """Factor of C for each problem and trial."""
+    # As in liblinear: of two classes both are weighted, of more only the one against the rest.
     shares = np.ones_like(sign)
     if balanced:
         weights = class_weights(labels[train], n_classes)[labels]
@@ -235,12 +224,10 @@ def _steps(gram):
 
 @numba.njit(cache=True, fastmath={"contract"})
 def _descend(gram, by, sign, rows, bounds, tol, dual, decision):  # noqa: C901  compiled: a call costs
-    """Coordinate descent over `rows`, from where `dual` stands; `decision` follows for all trials.
-
-    Coordinates that rest at a bound are left alone, and all are looked at again before the end. `decision`
-    is three steps behind, at most: four together take less than each alone, and what each adds, in the same
-    order, is the same to the last bit. Indices are without a sign, as others are checked for it.
-    """
+    """Coordinate descent over `rows`, from where `dual` stands; `decision` follows for all trials."""
+    # Coordinates that rest at a bound are left alone, and all are looked at again before the end. `decision`
+    # is three steps behind, at most: four together take less than each alone, and what each adds, in the same
+    # order, is the same to the last bit. Indices are without a sign, as others are checked for it.
     m = np.uint64(len(rows))
     zero = gram.dtype.type(0.0)
     one = gram.dtype.type(1.0)

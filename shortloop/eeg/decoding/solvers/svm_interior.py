@@ -1,8 +1,6 @@
-"""Linear SVMs of many label vectors of the same trials, solved together by an interior-point method.
-
-The same problem as in `svm`, for few features: what a step costs most, products of the trials' features
-weighted by trial, is one matrix product over all label vectors, and the number of steps hardly grows with C.
-"""
+"""Linear SVMs of many label vectors of the same trials, solved together by an interior-point method. The same
+problem as in `svm`, for few features: what a step costs most, products of the trials' features weighted by
+trial, is one matrix product over all label vectors, and the number of steps hardly grows with C."""
 
 from __future__ import annotations
 
@@ -18,18 +16,14 @@ SMALLEST_GAP = 1e-18  # of 1: rounding allows no smaller one
 
 
 def solve_interior(x: FloatArray, sign: FloatArray, C: float, tol: float) -> FloatArray:
-    """Weights of one linear SVM for each label vector.
-
-    Steps end when the mean product of a dual variable and its multiplier is below ``C tol²``, which bounds
-    the duality gap and so half the squared distance from the optimal weights.
-
-    Mehrotra 1992, On the implementation of a primal-dual interior point method. Fine & Scheinberg 2001,
-    Efficient SVM training using low-rank kernel representations.
-
-    x: (trials, features), scaled, with the intercept's constant feature
-    sign: (trials, problems), class of each trial in each problem, 1 or −1; 0 for a trial that is left out
-    returns: (features, problems)
-    """
+    """Weights of one linear SVM for each label vector."""
+    # Steps end when the mean product of a dual variable and its multiplier is below ``C tol²``, which bounds
+    # the duality gap and so half the squared distance from the optimal weights.
+    # Mehrotra 1992, On the implementation of a primal-dual interior point method. Fine & Scheinberg 2001,
+    # Efficient SVM training using low-rank kernel representations.
+    # x: (trials, features), scaled, with the intercept's constant feature
+    # sign: (trials, problems), class of each trial in each problem, 1 or −1; 0 for a trial that is left out
+    # returns: (features, problems)
     x = np.ascontiguousarray(x, dtype=np.float64)
     n_problems = sign.shape[1]
     weights = np.empty((x.shape[1], n_problems))
@@ -49,9 +43,8 @@ def solve_interior(x: FloatArray, sign: FloatArray, C: float, tol: float) -> Flo
 
 @numba.njit(cache=True, error_model="numpy", fastmath={"contract"})
 def _solve(x, products, sign, C, gap, weights):
-    """Weights of `LANES` problems. Dual variables a have multipliers s of a ≥ 0 and t of a ≤ C.
-
-    A trial that is left out has no part in the weights; its own a goes to C, and harms nothing."""
+    """Weights of `LANES` problems. Dual variables a have multipliers s of a ≥ 0 and t of a ≤ C."""
+    # A trial that is left out has no part in the weights; its own a goes to C, and harms nothing.
     n, r = x.shape
     across = np.ascontiguousarray(x.T)
     shape = (n, LANES)

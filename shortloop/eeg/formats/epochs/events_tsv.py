@@ -20,10 +20,8 @@ FIELD = "input.event_column"
 def read_events(
     path: Path, *, column: str | None, unit: str | None, sfreq: float, seconds: float
 ) -> tuple[pd.DataFrame, pd.DataFrame] | None:
-    """Read the table of a recording of `seconds`; None if it has no events.
-
-    Returns onset and duration (s after the first sample) and name of each, and all columns as written.
-    """
+    """Read the table of a recording of `seconds`; None if it has no events."""
+    # Returns onset and duration (s after the first sample) and name of each, and all columns as written.
     if not path.read_bytes().strip():
         return None
     dialect = delimited.dialect_of(path)

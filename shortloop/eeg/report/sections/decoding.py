@@ -129,10 +129,8 @@ def _draw_bar(axes: Axes, edges: FloatArray, mask: Any, height: float, color: st
 
 
 def generalization_map(result: KindResult) -> Figure:
-    """Draw mean scores and their statistic, with the significant region outlined.
-
-    King & Dehaene (2014), Trends Cogn. Sci. 18:203-210.
-    """
+    """Draw mean scores and their statistic, with the significant region outlined."""
+    # King & Dehaene (2014), Trends Cogn. Sci. 18:203-210.
     stats, scale = _plane(result), time_scale(result)
     assert result.test_times is not None  # every result with a map has them
     x_edges, y_edges = plane_of(result)

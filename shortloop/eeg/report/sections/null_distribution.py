@@ -56,11 +56,9 @@ def observed_maxima(stats: MapStatistics) -> tuple[float, float]:
 
 
 def critical_value(null: FloatArray, alpha: float, exact: bool = False) -> float | None:
-    """Return the value that a statistic must exceed to have p of at most alpha.
-
-    p = (1 + number of null values at or above the observed one) / (1 + number of null values): Phipson &
-    Smyth (2010), Stat. Appl. Genet. Mol. Biol. 9(1):39. In an exact distribution, p is the proportion.
-    """
+    """Return the value that a statistic must exceed to have p of at most alpha."""
+    # p = (1 + number of null values at or above the observed one) / (1 + number of null values): Phipson &
+    # Smyth (2010), Stat. Appl. Genet. Mol. Biol. 9(1):39. In an exact distribution, p is the proportion.
     # Number of null values that may be as large as the observed one, which is one of them if exact.
     allowed = int(np.floor(alpha * (len(null) + (not exact)) + 1e-9)) - (not exact)
     if allowed < int(exact) or allowed >= len(null):

@@ -42,10 +42,8 @@ class Column(NamedTuple):
 
 
 def activation_patterns(result: KindResult) -> Figure:
-    """Draw patterns as topographies; as a map of all channels if their positions are unknown.
-
-    Haufe et al. 2014, On the interpretation of weight vectors of linear models in multivariate neuroimaging.
-    """
+    """Draw patterns as topographies; as a map of all channels if their positions are unknown."""
+    # Haufe et al. 2014, Interpretation of weight vectors of linear models in multivariate neuroimaging.
     known = _known(result)
     place = topography_of(known.channels, known.positions)
     return _images(result) if place is None else _topographies(result, place)

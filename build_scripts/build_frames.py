@@ -15,7 +15,7 @@ from shortloop.frames.pipeline import (
     modin_environment,
     run_frames,
 )
-from shortloop.frames.transformations import COLUMN, EVERY, EXAX, MODIN, ONE_CORE, TRAP_NAME, rows_that_fit
+from shortloop.frames.transformations import COLUMN, EVERY, EXAX, MODIN, ONE_CORE, TRAP, rows_that_fit
 from shortloop.plan.pipeline import Built
 from shortloop.store.setup import slices_configured
 
@@ -45,7 +45,7 @@ def pipeline(run: FramesRun) -> Built:
         for transformation in frames.transformations
     ]
     if COLUMN in frames.transformations:
-        measured.append(measure(run, TRAP_NAME, COLUMN, asked))
+        measured.append(measure(run, TRAP, COLUMN, asked))
     return run.build(
         "frames_report",
         frames=frames.model_dump(mode="json"),

@@ -24,19 +24,16 @@ def modin_environment(
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError("the folder is not empty", file=folder, hint="choose a folder that does not exist")
-    commands = (
-        [sys.executable, "-m", "venv", str(folder)],
-        [str(folder / "bin" / "python"), "-m", "pip", "install", *REQUIRED],
-    )
-    for command in commands:
+    install = [str(folder / "bin" / "python"), "-m", "pip", "install", *REQUIRED]
+    for command in ([sys.executable, "-m", "venv", str(folder)], install):
         if subprocess.run(command, check=False).returncode:
-            problem, found = "the environment could not be created", f"`{' '.join(command)}` failed"
-            hint = "see its output above; delete the folder and try again"
-            raise TransientError(problem, file=folder, found=found, hint=hint)
+            failed, hint = (
+                f"`{' '.join(command)}` failed",
+                "see its output above; delete the folder and try again",
+            )
+            raise TransientError("the environment could not be created", file=folder, found=failed, hint=hint)
     print(f'created; add it to the settings file:\n[modin]\nenvironment = "{folder.absolute()}"')
 
 
-ANALYSIS = Analysis(
-    commands=app,
-    settings=SettingsKind("frames", "shortloop.frames.settings.Frames", "build_frames"),
-)
+SETTINGS = SettingsKind("frames", "shortloop.frames.settings.Frames", "build_frames")
+ANALYSIS = Analysis(commands=app, settings=SETTINGS)

@@ -8,7 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from shortloop.base.plain import Plain
-from shortloop.frames.transformations import BYTES, COPIES, EVERY, GUIDE, TRANSFORMATIONS, TRAP_NAME
+from shortloop.frames.transformations import BYTES, COPIES, EVERY, GUIDE, TRANSFORMATIONS, TRAP
 from shortloop.report.page import Page, PageSection, PageTable, TableRow
 from shortloop.stages.results import Result, upstream
 
@@ -99,22 +99,20 @@ def overview(content: Content) -> str:
     cores = sorted({int(each) for each in table["workers"] if each > 1})
     size = content.rows * settings["columns"] * BYTES
     amount = f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
-    text = (
+    most = f"; libraries may use {' or '.join(map(str, cores))} of them, pandas one" if cores else ""
+    measured = f". Measured {' to '.join(dict.fromkeys((when[0], when[-1])))} UTC" if when else ""
+    return (
         f"{content.rows:,} rows × {settings['columns']} columns ({amount}), {settings['groups']:,} groups, "
         f"on {machine['cores']} cores of {machine['processor']} with {machine['memory']} GiB of memory"
+        f"{most}{measured}."
     )
-    if cores:
-        text += f"; libraries may use {' or '.join(map(str, cores))} of them, pandas one"
-    if when:
-        text += f". Measured {' to '.join(dict.fromkeys((when[0], when[-1])))} UTC"
-    return f"{text}."
 
 
 def fastest(content: Content) -> list[str]:
     """The fastest library of each transformation, and those that are not clearly slower."""
     found = []
     for what, table in content.measured.groupby("transformation", sort=False):
-        right = table[(table["status"] == RIGHT) & (table["library"] != TRAP_NAME)]
+        right = table[(table["status"] == RIGHT) & (table["library"] != TRAP)]
         if right.empty:
             found.append(f"{what}: no library was right.")
             continue
@@ -136,8 +134,7 @@ def limits(content: Content) -> Iterator[str]:
     yield f"The guide whose transformations these are had {rows:,} rows × {columns} columns, {size:.0f} GB."
     most = rows if asked == "fit" else asked
     if content.rows < most:
-        fit = f"{content.rows:,} fit {COPIES} times into the memory of the run."
-        yield f"{most:,} rows were asked for; {fit}"
+        yield f"{most:,} rows were asked for; {content.rows:,} fit {COPIES} times into the memory of the run."
     others = table["cores_busy_by_others"][table["cores_busy_by_others"] > DISTURBED]
     if len(others):
         yield (
@@ -145,7 +142,7 @@ def limits(content: Content) -> Iterator[str]:
             f"{table['repeats'].gt(0).sum()} measurements: their times are too long. Run it again when the "
             f"machine is idle: `shortloop run frames --force frames_run`."
         )
-    if TRAP_NAME in {*table.loc[table["status"] == RIGHT, "library"]}:
+    if TRAP in {*table.loc[table["status"] == RIGHT, "library"]}:
         yield "The known mistake was not found: that takes two files."
 
 

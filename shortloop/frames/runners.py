@@ -17,24 +17,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from shortloop.frames.transformations import (
-    ADDED,
-    APPLY,
-    COLUMN,
-    COUNT,
-    GROUPS,
-    KEY,
-    NEW,
-    ROW,
-    TRAP_NAME,
-    Work,
-    X,
-)
+from shortloop.frames.transformations import ADDED, APPLY, COLUMN, COUNT, GROUPS, KEY, NEW, ROW, TRAP, Work, X
 
 Columns = Mapping[str, Any]
 Run = Callable[[str, Sequence[int]], Columns]
 BACKENDS = {"joblib-threads": "threading", "joblib-processes": "loky"}
-_load: Callable[[str], Any] = import_module
+_load: Callable[[str], Any] = import_module  # keys would see the names in calls of `import_module` itself
 _shared: Any = None  # the dataset that forks read
 
 
@@ -49,7 +37,7 @@ def pandas(work: Work) -> Iterator[Run]:
 def pool(work: Work) -> Iterator[Run]:
     """pandas in a pool of forks; that of the known mistake has a new fork for each file."""
     _one_thread()
-    trap = work.library == TRAP_NAME
+    trap = work.library == TRAP
     if trap:
         np.random.seed(work.seed)  # noqa: NPY002  all forks inherit this state, which is the mistake
     forks = multiprocessing.get_context("fork").Pool(work.workers, maxtasksperchild=1 if trap else None)
@@ -101,8 +89,7 @@ def dask(work: Work) -> Iterator[Run]:
 @contextmanager
 def modin(work: Work) -> Iterator[Run]:
     """Modin on Ray: a frame that Ray's workers hold."""
-    config, ray = _load("modin.config"), _load("ray")
-    pd = _load("modin.pandas")
+    config, pd, ray = _load("modin.config"), _load("modin.pandas"), _load("ray")
     config.Engine.put("Ray")
     config.CpuCount.put(work.workers)
     config.NPartitions.put(work.workers)
@@ -147,10 +134,8 @@ def polars(work: Work) -> Iterator[Run]:
 def duckdb(work: Work) -> Iterator[Run]:
     """DuckDB: SQL over all files, on threads of its own; its random numbers differ each time."""
     base = _load("duckdb").connect(config={"threads": work.workers})
-    rng = work.generator()
-    base.create_function(
-        "of_row", lambda x: x + ADDED + rng.random(), ["DOUBLE"], "DOUBLE", side_effects=True
-    )
+    draw = work.generator().random
+    base.create_function("of_row", lambda x: x + ADDED + draw(), ["DOUBLE"], "DOUBLE", side_effects=True)
     sums = ", ".join(f"sum({name}) AS {name}" for name in work.columns)
     query = {
         APPLY: f"SELECT of_row({X}) AS {NEW} FROM read_parquet($files)",
@@ -236,20 +221,16 @@ def exax(work: Work) -> Iterator[Run]:
 
 def _one_thread() -> None:
     """Make pyarrow read in the calling thread; import what forks share."""
-    arrow = _load("pyarrow")
-    for name in ("pandas", "pyarrow.dataset", "pyarrow.parquet"):
-        _load(name)
+    arrow, *_ = map(_load, ("pyarrow", "pandas", "pyarrow.dataset", "pyarrow.parquet"))
     arrow.set_cpu_count(1)
     arrow.set_io_thread_count(1)
 
 
 def _of_part(work: Work, what: str, part: int) -> Any:
     _one_thread()  # also in spawned processes
-    rng: Any = np.random if work.library == TRAP_NAME else work.generator(part)
-    columns = [X] if what == COLUMN else None
-    frame = _load("pandas").read_parquet(
-        work.file(part), engine="pyarrow", columns=columns, use_threads=False
-    )
+    rng: Any = np.random if work.library == TRAP else work.generator(part)
+    how = {"engine": "pyarrow", "columns": [X] if what == COLUMN else None, "use_threads": False}
+    frame = _load("pandas").read_parquet(work.file(part), **how)
     if what != GROUPS:
         return _new_column(frame, what, rng)
     groups = frame.groupby(KEY)

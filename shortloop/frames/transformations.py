@@ -91,7 +91,7 @@ PANDAS = ("pandas", "pyarrow")
 DASK, JOBLIB, ON_RAY = ("dask", *PANDAS), ("joblib", *PANDAS), ("modin", *PANDAS, "ray")
 THREADS, PROCESSES, ONE_CORE = "threads", "processes", "one core"
 FILES, FRAME = "frames of rows, file by file", "one frame of rows"
-EXAX, MODIN, TRAP_NAME = "exax", "modin", "fork-trap"
+EXAX, MODIN, TRAP = "exax", "modin", "fork-trap"  # the trap is a mistake, to show that checks find it
 LIBRARIES = {
     "pandas": Library("pandas", "pandas", PANDAS, ONE_CORE, FILES),
     "dask-threads": Library("Dask, threads", "dask", DASK, THREADS, FRAME),
@@ -106,6 +106,5 @@ LIBRARIES = {
     EXAX: Library("exax dataset", "exax", ("accelerator",), PROCESSES, "loops over iterate(slice)"),
 }
 """By the names that settings use."""
-TRAP = Library("np.random in forks", "pool", PANDAS, PROCESSES, "a mistake on purpose: NumPy's global state")
-"""Makes a known mistake, to show that the checks find it."""
-EVERY = {**LIBRARIES, TRAP_NAME: TRAP}
+MISTAKE = "a mistake on purpose: NumPy's global state"
+EVERY = {**LIBRARIES, TRAP: Library("np.random in forks", "pool", PANDAS, PROCESSES, MISTAKE)}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from whole_page import write_whole
 
 from shortloop.frames.report import Content, fastest, limits, line_of, overview, page_of
-from shortloop.frames.transformations import APPLY, COLUMN, LIBRARIES, TRANSFORMATIONS, TRAP_NAME
+from shortloop.frames.transformations import APPLY, COLUMN, LIBRARIES, TRANSFORMATIONS, TRAP
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_a_page_is_one_table_with_each_number_once(shown: Content, tmp_path: Pat
 
 
 def test_nothing_measured_is_no_crash(tmp_path: Path) -> None:
-    shown = content(line_of("modin", COLUMN, "left out", "not there"), row(TRAP_NAME, COLUMN, 1.0))
+    shown = content(line_of("modin", COLUMN, "left out", "not there"), row(TRAP, COLUMN, 1.0))
     page = write_whole(page_of(shown), tmp_path)[0].read_text(encoding="utf-8")
     assert "column: no library was right" in page
     assert "not there" in page
@@ -69,7 +69,7 @@ def test_limits_are_mentioned(shown: Content) -> None:
     for number, words in asked.items():
         said = " ".join(limits(content(quiet, asked=number)))
         assert (f"{words} rows were asked for; 10 fit 4 times" in said) == bool(words)
-    assert any("takes two files" in each for each in limits(content(row(TRAP_NAME, COLUMN, 1.0))))
+    assert any("takes two files" in each for each in limits(content(row(TRAP, COLUMN, 1.0))))
     assert not any("takes two files" in each for each in limits(shown))
     assert not any("Others kept" in each for each in limits(content(quiet)))
     said = " ".join(limits(content(quiet, busy)))
@@ -99,7 +99,7 @@ def test_the_fastest_is_named_and_what_cannot_be_told_from_it() -> None:
     rows += [row("duckdb", COLUMN, 0.59, 0.7)]
     assert fastest(content(*rows)) == ["column: Polars is the fastest, 520 ms; not clearly slower: DuckDB."]
     wrong, failed = row("polars", COLUMN, 0.1, status="wrong"), row("duckdb", COLUMN, status="failed")
-    rows = [row("pandas", COLUMN, 4.0), wrong, failed, row(TRAP_NAME, COLUMN, 0.1)]
+    rows = [row("pandas", COLUMN, 4.0), wrong, failed, row(TRAP, COLUMN, 0.1)]
     assert fastest(content(*rows)) == ["column: pandas is the fastest, 4.00 s."]
     assert fastest(content(wrong)) == ["column: no library was right."]
     times = {

@@ -22,6 +22,7 @@ from shortloop.frames.settings import Frames
 from shortloop.frames.table import parts_of, result_of
 from shortloop.frames.transformations import (
     COLUMN,
+    EVERY,
     EXAX,
     GROUPS,
     KEY,
@@ -30,7 +31,6 @@ from shortloop.frames.transformations import (
     ROW,
     TRANSFORMATIONS,
     TRAP,
-    TRAP_NAME,
     Aggregates,
     Work,
 )
@@ -124,8 +124,8 @@ def test_slices_are_right_together(tmp_path: Path, slices: int, monkeypatch: pyt
 
 
 def test_workers_that_draw_the_same_numbers_are_found(folder: Path) -> None:
-    work = tiny(folder, TRAP_NAME)
-    measured = measure(work, TRAP.runner, COLUMN, 1, 100)
+    work = tiny(folder, TRAP)
+    measured = measure(work, EVERY[TRAP].runner, COLUMN, 1, 100)
     assert measured.failed == ""
     found = checked(work, measured.result)
     assert "workers drew the same" in found.wrong

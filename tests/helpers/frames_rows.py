@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shortloop.frames.report import Content, line_of, table_of
-from shortloop.frames.transformations import APPLY, COLUMN, GROUPS, TRAP_NAME
+from shortloop.frames.transformations import APPLY, COLUMN, GROUPS, TRAP
 
 MACHINE = {"processor": "a processor", "cores": 4, "memory": 8}
 FACTS = {"workers": 4, "start": 0.1, "peak": 10**8, "others": 0.0, "busy": 1.0}
@@ -35,5 +35,5 @@ def mixture() -> Content:
             row("duckdb", what, status="failed", why="took longer than 3 s <&>"),
             line_of("modin", what, "left out", "it needs pandas < 2.4"),
         ]
-    trap = row(TRAP_NAME, COLUMN, 1.0, status="wrong", ks_p=0.2, repeated=0.5, why="drew the same numbers")
+    trap = row(TRAP, COLUMN, 1.0, status="wrong", ks_p=0.2, repeated=0.5, why="drew the same numbers")
     return content(*rows, trap)

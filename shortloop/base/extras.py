@@ -24,10 +24,8 @@ def need(extra: str, libraries: Collection[str]) -> None:
     """Check that the libraries of an extra are installed, before one of them is imported."""
     missing = [name for name in libraries if not is_installed(name)]
     if missing:
-        raise TransientError(
-            f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed",
-            hint=f"`pip install 'shortloop[{extra}]'`",
-        )
+        problem = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed"
+        raise TransientError(problem, hint=f"`pip install 'shortloop[{extra}]'`")
 
 
 def is_installed(name: str) -> bool:

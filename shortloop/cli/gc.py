@@ -29,11 +29,9 @@ def collect_garbage(
         freed = sum(each.size for each in chosen)
         unreadable = [each.job for each in entries if each.state == "unreadable"]
         if really and unreadable:
-            raise InputError(
-                "nothing was deleted: some jobs cannot be read, so their inputs are unknown",
-                found=", ".join(unreadable),
-                hint="run the command as the project's owner",
-            )
+            problem = "nothing was deleted: some jobs cannot be read, so their inputs are unknown"
+            hint = "run the command as the project's owner"
+            raise InputError(problem, found=", ".join(unreadable), hint=hint)
         if not as_json:
             _print(chosen)
         if really:

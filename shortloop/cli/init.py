@@ -70,12 +70,10 @@ def look_at_data(
         names = " or ".join(f"--{name}" for name in found or able)
         extras = ",".join(sorted(each.needs for each in lacking.values()))
         install = f"; for other formats, pip install 'shortloop[{extras}]'" if extras else ""
-        raise InputError(
-            "several analyses recognize this data" if found else "no analysis recognizes this data",
-            file=data,
-            expected="data of one analysis" if found else f"data for {names or 'an analysis'}",
-            hint=f"add {names}" if found else f"check that the files exist and are complete{install}",
-        )
+        problem = "several analyses recognize this data" if found else "no analysis recognizes this data"
+        expected = "data of one analysis" if found else f"data for {names or 'an analysis'}"
+        hint = f"add {names}" if found else f"check that the files exist and are complete{install}"
+        raise InputError(problem, file=data, expected=expected, hint=hint)
     ((name, look),) = found.items()
     template, noun, _ = able[name]
     print_lines(*look.lines, "")
@@ -139,12 +137,8 @@ def _check(path: Path) -> None:
         )
     above = next((each for each in path.parents if (each / CONFIGURATION).is_file()), None)
     if above is not None:
-        raise InputError(
-            "a project cannot be inside another project",
-            file=path,
-            found=above / CONFIGURATION,
-            hint="create it in another folder",
-        )
+        problem = "a project cannot be inside another project"
+        raise InputError(problem, file=path, found=above / CONFIGURATION, hint="create it in another folder")
     if len(os.fsencode(path / SOCKET)) > SOCKET_PATH_LIMIT:
         raise InputError(
             "the path of the server's socket would be too long for this system",

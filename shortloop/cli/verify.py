@@ -20,10 +20,8 @@ def verify_jobs(set_aside: bool, as_json: bool = False) -> int:
     started = time.monotonic()
     with Store() as store:
         if set_aside and not store.index.kept:
-            raise InputError(
-                "jobs cannot be set aside: the project is read-only for you",
-                hint="run the command as the project's owner, or omit --set-aside",
-            )
+            hint = "run the command as the project's owner, or omit --set-aside"
+            raise InputError("jobs cannot be set aside: the project is read-only for you", hint=hint)
         entries = inventory(store)
         # First, because jobs may keep their data in these files; the next run re-reads those that changed.
         inputs = [Problem("", "input", "", f"{file} {said}") for file, said in changed_unseen()]

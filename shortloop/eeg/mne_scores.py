@@ -59,12 +59,10 @@ def to_mne(job: Result) -> MneScores:
     import numpy as np
 
     if "curve_scores" not in job.arrays:
-        raise InputError(
-            "the job holds no scores",
-            found=f"{job.job} of {job.stage}",
-            expected="a job of group, permute or retrain",
-            hint="`shortloop jobs --stage group` lists them, and so does summary.json",
-        )
+        found = f"{job.job} of {job.stage}"
+        expected = "a job of group, permute or retrain"
+        hint = "`shortloop jobs --stage group` lists them, and so does summary.json"
+        raise InputError("the job holds no scores", found=found, expected=expected, hint=hint)
     facts = job.facts
     scoring = SCORING[facts["score"]] + "_ovr" * (facts["score"] == "auc" and len(facts["classes"]) > 2)
     has_plane = "plane_scores" in job.arrays

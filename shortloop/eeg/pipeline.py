@@ -72,12 +72,9 @@ def import_features(run: StudyRun, kind: str) -> dict[str, Built]:
     patterns = study.input.files_of(kind)
     for phase in phases:
         if phase not in patterns:
-            raise InputError(
-                "the study file lacks the file of a phase",
-                file=run.file,
-                field=f"input.{kind}.{phase}",
-                hint=f"add it, or say `apply = false` in [features.{kind}]",
-            )
+            problem = "the study file lacks the file of a phase"
+            hint = f"add it, or say `apply = false` in [features.{kind}]"
+            raise InputError(problem, file=run.file, field=f"input.{kind}.{phase}", hint=hint)
     files = _one_file_each(run, {phase: patterns[phase] for phase in phases}, f"input.{kind}")
     of_labels = study.input.files_of_labels()
     labelled = {phase: of_labels[phase] for phase in phases if phase in of_labels}

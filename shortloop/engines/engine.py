@@ -108,10 +108,7 @@ def connected(what: str, address: str, hint: str, connect: Callable[[], T]) -> T
     else:
         first = error.__cause__ or error
         reason = f"{type(first).__name__}: {first}"
-    raise TransientError(
-        f"{what} cannot be reached",
-        field="engine.address",
-        found=f"{address}: {reason}",
-        expected=f"one that answers within {CONNECT:g} s",
-        hint=hint,
-    )
+    problem = f"{what} cannot be reached"
+    found = f"{address}: {reason}"
+    expected = f"one that answers within {CONNECT:g} s"
+    raise TransientError(problem, field="engine.address", found=found, expected=expected, hint=hint)

@@ -47,12 +47,9 @@ class JoblibEngine(Engine):
         """Compute batches; `asked` holds the arguments of `joblib.parallel_config`."""
         backend = str(self._backend or asked.get("backend") or "loky")
         if backend not in NAMES:
-            raise TransientError(
-                "unsupported joblib backend",
-                found=backend,
-                expected=" or ".join(NAMES[:2]),
-                hint="for others, use the engine of that name: `SHORTLOOP_ENGINE=dask`, or ray",
-            )
+            problem = "unsupported joblib backend"
+            hint = "for others, use the engine of that name: `SHORTLOOP_ENGINE=dask`, or ray"
+            raise TransientError(problem, found=backend, expected=" or ".join(NAMES[:2]), hint=hint)
         workers = self.workers(asked)
         work = supplies.work._replace(here=("", ""))  # on this machine the project is there
         while batches.has_next():

@@ -153,11 +153,9 @@ class Supplies:
             self._shared.clear()
             self._losses[cache] += 1
             if self._losses[cache] > LOSSES:
-                raise TransientError(
-                    "a node of the cluster is lost whenever it is sent something",
-                    found=f"{LOSSES} times",
-                    hint=f"see the log of its worker; {AGAIN}",
-                )
+                problem = "a node of the cluster is lost whenever it is sent something"
+                found = f"{LOSSES} times"
+                raise TransientError(problem, found=found, hint=f"see the log of its worker; {AGAIN}")
             return
         if wrong.endswith(DAMAGED):
             raise _other(self._sources[wrong.partition(" ")[0]][0])

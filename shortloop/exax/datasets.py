@@ -102,9 +102,6 @@ def _refuse(what: str, job: str, found: int | None) -> None:
 
     now = getattr(g, "slices", None)
     if None not in (found, now) and found != now:
-        raise InputError(
-            f"{what} was written with another number of slices, so only a part of it would be read",
-            found=f"{found} slices",
-            expected=f"{now}, as jobs have now",
-            hint=f"rebuild {job}, or start the server with SHORTLOOP_SLICES={found}",
-        )
+        problem = f"{what} was written with another number of slices, so only a part of it would be read"
+        hint = f"rebuild {job}, or start the server with SHORTLOOP_SLICES={found}"
+        raise InputError(problem, found=f"{found} slices", expected=f"{now}, as jobs have now", hint=hint)

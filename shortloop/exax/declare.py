@@ -99,12 +99,10 @@ def _declared(
 ) -> F:
     if inspect.isclass(decorated) and issubclass(decorated, Stage):
         if any(needs[name] != usual for name, usual in vars(Needs()).items() if name in needs):
-            raise InputError(
-                "a stage that is a class sets how it is computed in its body",
-                stage=decorated.__name__,
-                found=", ".join(f"{name}={each!r}" for name, each in needs.items()),
-                hint="write e.g. `retries = 2` in the class, and `@stage` above it",
-            )
+            problem = "a stage that is a class sets how it is computed in its body"
+            found = ", ".join(f"{name}={each!r}" for name, each in needs.items())
+            hint = "write e.g. `retries = 2` in the class, and `@stage` above it"
+            raise InputError(problem, stage=decorated.__name__, found=found, hint=hint)
         kind: type[Stage] = decorated
     else:
         kind = stage_of_function(decorated, units, allow_empty, needs)
@@ -113,11 +111,8 @@ def _declared(
     file = space.get("__file__")
     if file is not None and Path(file).name.startswith("a_"):
         if STAGE in space:
-            raise InputError(
-                "a method is made of one stage",
-                file=file,
-                found=f"{space[STAGE].__name__} and {kind.__name__}",
-                hint="give each stage a file of its own",
-            )
+            found = f"{space[STAGE].__name__} and {kind.__name__}"
+            hint = "give each stage a file of its own"
+            raise InputError("a method is made of one stage", file=file, found=found, hint=hint)
         space.update(exax_method(kind, file))
     return decorated

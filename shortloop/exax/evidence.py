@@ -47,13 +47,11 @@ class Evidence:
     def check(self, method: str) -> None:
         """Refuse a job that loaded code, or data when it was imported, which is not in its key."""
         if self.imported:
-            raise InputError(
-                "a file was read while the method was imported, so its content is not in the job's key",
-                field=f"method {method}",
-                found=_listed(self.imported),
-                expected="files that are read when the stage is called",
-                hint="give the stage a parameter of type `File`, and `run.file(path)` in the build script",
-            )
+            problem = "a file was read while the method was imported, so its content is not in the job's key"
+            found = _listed(self.imported)
+            expected = "files that are read when the stage is called"
+            hint = "give the stage a parameter of type `File`, and `run.file(path)` in the build script"
+            raise InputError(problem, field=f"method {method}", found=found, expected=expected, hint=hint)
         if self.unseen:
             raise InputError(
                 "a method loaded code that is not in its key, so edits of it would go unnoticed",

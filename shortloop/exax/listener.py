@@ -75,11 +75,8 @@ def ask(what: str) -> bytes | None:
             probe.sendall(f"GET /{what} HTTP/1.0\r\n\r\n".encode())
             reply = _received(probe, peer(probe)[0])
     except PermissionError:
-        raise InputError(
-            "the exax server of this project belongs to another user",
-            file=socket_file(),
-            hint=OWN_COPY,
-        ) from None
+        problem = "the exax server of this project belongs to another user"
+        raise InputError(problem, file=socket_file(), hint=OWN_COPY) from None
     except BlockingIOError:  # more wait for it than the system lets
         raise _silent("many processes wait for it already") from None
     except OSError:  # there is none, or it ended
@@ -207,12 +204,8 @@ def _way_out(process: int) -> str:
 
 
 def _silent(found: str) -> InputError:
-    return InputError(
-        "the exax server does not answer",
-        file=socket_file(),
-        found=found,
-        hint="end that process with `kill -KILL` and run again: finished jobs are kept",
-    )
+    hint = "end that process with `kill -KILL` and run again: finished jobs are kept"
+    return InputError("the exax server does not answer", file=socket_file(), found=found, hint=hint)
 
 
 def enable_tracebacks() -> None:

@@ -75,12 +75,10 @@ def running_server() -> Server:
 
 def _start() -> Forked:
     if len(os.fsencode(socket_file())) > SOCKET_PATH_LIMIT:
-        raise InputError(
-            "the path of the server's socket is too long for this system",
-            file=socket_file(),
-            expected=f"at most {SOCKET_PATH_LIMIT} bytes",
-            hint="move the project to a folder nearer to the root, or change `listen` in accelerator.conf",
-        )
+        problem = "the path of the server's socket is too long for this system"
+        expected = f"at most {SOCKET_PATH_LIMIT} bytes"
+        hint = "move the project to a folder nearer to the root, or change `listen` in accelerator.conf"
+        raise InputError(problem, file=socket_file(), expected=expected, hint=hint)
     for line in repair_lists(project_directory()):
         print(one_line(line), flush=True)
     project, log = project_directory(), _log()
@@ -112,9 +110,6 @@ def _not_started() -> InputError:
     if fault is not None:
         problem = f"the exax server did not start: {fault.problem}"
         return InputError(problem, file=_log(), found=fault.found, hint=fault.hint)
-    return InputError(
-        "the exax server did not start",
-        file=_log(),
-        found="\n    ".join(text.splitlines()[-25:]),
-        hint="correct the reported problem; `ax server` starts the server by hand",
-    )
+    found = "\n    ".join(text.splitlines()[-25:])
+    hint = "correct the reported problem; `ax server` starts the server by hand"
+    return InputError("the exax server did not start", file=_log(), found=found, hint=hint)

@@ -208,14 +208,11 @@ def _listed(method: Path) -> list[Path]:
     entries = [listed] if isinstance(listed, str) else listed
     paths = [getattr(each, "__file__", None) if isinstance(each, ModuleType) else each for each in entries]
     if isinstance(listed, str) or not all(isinstance(each, str | Path) for each in paths):
-        raise InputError(
-            "depend_extra of a method contains an entry that is not a file",
-            file=method,
-            field=NAME,
-            found=", ".join(map(repr, entries)),
-            expected="a list of paths and modules",
-            hint="correct it and run again",
-        )
+        problem = "depend_extra of a method contains an entry that is not a file"
+        found = ", ".join(map(repr, entries))
+        expected = "a list of paths and modules"
+        hint = "correct it and run again"
+        raise InputError(problem, file=method, field=NAME, found=found, expected=expected, hint=hint)
     return [method.parent / str(path) for path in paths]
 
 
@@ -236,12 +233,9 @@ def _loaded(method: Path) -> ModuleType:
     try:
         exec(compile(method.read_bytes(), str(method), "exec"), vars(module))
     except Exception as error:
-        raise InputError(
-            "a method cannot be imported",
-            file=method,
-            found=f"{type(error).__name__}: {error}",
-            hint="correct it and run again",
-        ) from error
+        problem = "a method cannot be imported"
+        found = f"{type(error).__name__}: {error}"
+        raise InputError(problem, file=method, found=found, hint="correct it and run again") from error
     finally:
         del sys.modules[spec.name]
         if before is not None:
@@ -253,13 +247,10 @@ def _hash(file: Path, method: Path) -> str:
     try:
         return unless_changed(_hashes, file, hash_file)
     except OSError as error:
-        raise InputError(
-            "a file that a method declares cannot be read",
-            file=file,
-            field=f"{NAME} of {method.name}",
-            found=error.strerror,
-            hint="put it there, or take it out of depend_extra",
-        ) from None
+        problem = "a file that a method declares cannot be read"
+        field = f"{NAME} of {method.name}"
+        hint = "put it there, or take it out of depend_extra"
+        raise InputError(problem, file=file, field=field, found=error.strerror, hint=hint) from None
 
 
 VERSION = ".".join(map(str, sys.version_info[:3]))

@@ -109,13 +109,9 @@ def plain_size(file: Path) -> int:
     """Size of a file that a job left, which must be a regular one."""
     kind = kind_of(file.lstat().st_mode)
     if kind:
-        raise InputError(
-            "a job left a file of an unsupported kind",
-            file=file,
-            found=kind,
-            expected="files and folders",
-            hint="have its method leave these only: copy what a link points to, and remove the rest",
-        )
+        problem = "a job left a file of an unsupported kind"
+        hint = "have its method leave these only: copy what a link points to, and remove the rest"
+        raise InputError(problem, file=file, found=kind, expected="files and folders", hint=hint)
     return file.stat().st_size
 
 

@@ -31,12 +31,9 @@ def find_method(method: str) -> tuple[str, Path]:
     if found:
         _methods[method] = found[0]
         return found[0]
-    raise InputError(
-        "no such method",
-        found=method,
-        expected=f"a file a_{method}.py in {', '.join(name for name, _ in packages())}",
-        hint="check its spelling in the build script, and `method packages` in accelerator.conf",
-    )
+    expected = f"a file a_{method}.py in {', '.join(name for name, _ in packages())}"
+    hint = "check its spelling in the build script, and `method packages` in accelerator.conf"
+    raise InputError("no such method", found=method, expected=expected, hint=hint)
 
 
 def module_of(method: Path) -> str:
@@ -91,12 +88,10 @@ def chosen_script(script: str | None) -> str:
     own = own_scripts()
     if script is None and len(own) == 1:
         return own[0]
-    raise InputError(
-        "which build script?" if script is None and own else "no such build script",
-        found=script or "no script given",
-        expected=f"one of {', '.join(own)}" if own else f"a file {BEGIN}_*.py in a package of methods",
-        hint="`ax script` describes each",
-    )
+    problem = "which build script?" if script is None and own else "no such build script"
+    expected = f"one of {', '.join(own)}" if own else f"a file {BEGIN}_*.py in a package of methods"
+    hint = "`ax script` describes each"
+    raise InputError(problem, found=script or "no script given", expected=expected, hint=hint)
 
 
 def own_scripts() -> list[str]:

@@ -222,12 +222,9 @@ def _of_dataclass(kind: Any, given: Mapping[Any, object]) -> Plain:
     derived = {each.name for each in dataclasses.fields(kind)} - fields.keys()
     values |= {name: each for name, each in given.items() if name not in derived}
     if unknown := [str(name) for name in values if name not in fields]:
-        raise InputError(
-            f"{kind.__name__} has no such field",
-            found=", ".join(unknown),
-            expected=", ".join(fields),
-            hint="change the build script",
-        )
+        problem = f"{kind.__name__} has no such field"
+        hint = "change the build script"
+        raise InputError(problem, found=", ".join(unknown), expected=", ".join(fields), hint=hint)
     try:
         hints = typing.get_type_hints(kind, include_extras=True)
     except NameError:
@@ -256,12 +253,9 @@ def _of_record(record: Any, kind: Any) -> Plain:
     except (ValueError, TypeError):
         again = None
     if again != record:
-        raise InputError(
-            f"a record {type(record).__name__} does not survive a round trip through plain data",
-            found=text[:200],
-            expected="a record that keeps all its fields",
-            hint="exclude no fields, and use no types that hide their values, such as SecretStr",
-        )
+        problem = f"a record {type(record).__name__} does not survive a round trip through plain data"
+        hint = "exclude no fields, and use no types that hide their values, such as SecretStr"
+        raise InputError(problem, found=text[:200], expected="a record that keeps all its fields", hint=hint)
     return cast("Plain", dumped)
 
 

@@ -238,12 +238,10 @@ def evaluated(text: str, space: Mapping[str, object]) -> object:
 
 def decorated(above: str, name: str) -> InputError:
     """The error for a function that its source does not describe."""
-    return InputError(
-        "a function of the notebook differs from its source",
-        field=above,
-        found=f"{name}, which was changed after it was defined, or by a decorator that hides it",
-        hint="write what it does into the function, or put it into a module of the project and import it",
-    )
+    problem = "a function of the notebook differs from its source"
+    found = f"{name}, which was changed after it was defined, or by a decorator that hides it"
+    hint = "write what it does into the function, or put it into a module of the project and import it"
+    return InputError(problem, field=above, found=found, hint=hint)
 
 
 def sort_of(notebook: Notebook, value: object) -> str:
@@ -263,13 +261,9 @@ def hint_for(notebook: Notebook, value: object) -> str:
 
 def refused(above: str, name: str, found: str, hint: str) -> InputError:
     """The error for a name that a stage may not use."""
-    return InputError(
-        "a stage uses a value of the notebook that is no plain constant",
-        field=above,
-        found=f"{name}, {found}",
-        expected="imports, functions, classes, and constants: numbers, texts, and short lists of these",
-        hint=hint,
-    )
+    problem = "a stage uses a value of the notebook that is no plain constant"
+    expected = "imports, functions, classes, and constants: numbers, texts, and short lists of these"
+    return InputError(problem, field=above, found=f"{name}, {found}", expected=expected, hint=hint)
 
 
 def literal(value: object) -> str | None:

@@ -229,12 +229,9 @@ def _find(request: Request, modules: Mapping[str, str]) -> Path:
     find_cells(folder)
     file = _file_of(request.stage)
     if request.stage in modules and file is not None:
-        raise InputError(
-            "the project has a stage of this name in a file",
-            file=file,
-            found=f"a function {request.stage} of the notebook",
-            hint=f'build that one with `ax.build("{request.stage}", …)`, or give the function another name',
-        )
+        problem = "the project has a stage of this name in a file"
+        hint = f'build that one with `ax.build("{request.stage}", …)`, or give the function another name'
+        raise InputError(problem, file=file, found=f"a function {request.stage} of the notebook", hint=hint)
     return folder
 
 

@@ -60,17 +60,12 @@ def module_of_stage(stage: object, notebook: Notebook) -> Module:
     function, _ = unwrapped(stage)
     kind: type[FunctionStage] | None = getattr(stage, STAGE_OF, None)
     if function is None or kind is None or kind.function is not stage:
-        raise InputError(
-            "not a stage of the notebook",
-            found=getattr(stage, "__name__", repr(stage)[:200]),
-            expected="a function, with `@ax.stage` as the first line above it, or the name of one in a file",
-        )
+        found = getattr(stage, "__name__", repr(stage)[:200])
+        expected = "a function, with `@ax.stage` as the first line above it, or the name of one in a file"
+        raise InputError("not a stage of the notebook", found=found, expected=expected)
     if not re.fullmatch(r"[A-Za-z]\w*", function.__name__, re.ASCII):
-        raise InputError(
-            "invalid name of a stage",
-            found=function.__name__,
-            expected="ASCII letters, digits and _, and a letter first",
-        )
+        expected = "ASCII letters, digits and _, and a letter first"
+        raise InputError("invalid name of a stage", found=function.__name__, expected=expected)
     if function.__code__.co_flags & 0x380:  # a coroutine or an asynchronous generator
         raise InputError(
             "a stage cannot be an async function", found=function.__name__, expected="`def` without async"
@@ -170,12 +165,9 @@ class _Writer:
             )
         found = function_definition(function)
         if found is None:
-            raise InputError(
-                "the source of a notebook function is not available",
-                field=above,
-                found=name,
-                hint="define it with `def` in a cell, without %%time or exec, and a lambda alone in its line",
-            )
+            problem = "the source of a notebook function is not available"
+            hint = "define it with `def` in a cell, without %%time or exec, and a lambda alone in its line"
+            raise InputError(problem, field=above, found=name, hint=hint)
         self._future |= bool(function.__code__.co_flags & FUTURE_FLAG)
         node = found.node
         defaults = list(defaults_of(self._notebook, function, node, above))
@@ -202,12 +194,9 @@ class _Writer:
         bases = [each for each in kind.__bases__ if each.__module__ == kind.__module__]
         current = all(self._notebook.space.get(each.__name__) is each for each in bases)
         if found is None or "." in kind.__qualname__ or not current:
-            raise InputError(
-                "the source of a notebook class is not available",
-                field=above,
-                found=name,
-                hint="define it at the left margin of a cell, run that again, and change nothing of it after",
-            )
+            problem = "the source of a notebook class is not available"
+            hint = "define it at the left margin of a cell, run that again, and change nothing of it after"
+            raise InputError(problem, field=above, found=name, hint=hint)
         self._place(name, found, renaming(found, name), above, can_import=False, constants=False)
 
     def _lambda(self, name: str, found: Definition, defaults: list[tuple[ast.expr, str]], above: str) -> None:

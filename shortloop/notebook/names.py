@@ -129,12 +129,9 @@ def _check_place(module: types.ModuleType) -> None:
     beside = {here / f"{top}.py", here / top}
     resolved = Path(file).resolve()
     if here != project and beside & {resolved, *resolved.parents}:
-        raise InputError(
-            "jobs do not look for modules beside a notebook",
-            file=file,
-            found=f"import {top}",
-            hint=f"move it to {project}, so that other notebooks and pipelines can use it too",
-        )
+        problem = "jobs do not look for modules beside a notebook"
+        hint = f"move it to {project}, so that other notebooks and pipelines can use it too"
+        raise InputError(problem, file=file, found=f"import {top}", hint=hint)
 
 
 def _submodules(name: str, module: types.ModuleType, known: Collection[str]) -> Iterator[str]:

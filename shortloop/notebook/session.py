@@ -204,13 +204,11 @@ def _check_plain(name: str, value: Any) -> None:
         for each in (*value, *value.values()) if type(value) is dict else value:
             _check_plain(name, each)
     elif type(value) not in SINGLE:
-        raise InputError(
-            "unsupported argument of a job",
-            field=name,
-            found=f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins."),
-            expected="what `ax.file` or `ax.build` gave, or numbers, texts, and lists or dicts of these",
-            hint="compute it in a stage, and pass that job",
-        )
+        problem = "unsupported argument of a job"
+        found = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
+        expected = "what `ax.file` or `ax.build` gave, or numbers, texts, and lists or dicts of these"
+        hint = "compute it in a stage, and pass that job"
+        raise InputError(problem, field=name, found=found, expected=expected, hint=hint)
 
 
 def _shell() -> Any:

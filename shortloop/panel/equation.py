@@ -256,13 +256,11 @@ class Equation:
             return
         values = column.values[np.isfinite(column.values)]
         if len(values) and max(-values.min(), values.max()) >= EXACT:
-            raise InputError(
-                "numbers too large to be distinguished",
-                field=field,
-                found=f"{name}: {values[np.abs(values).argmax()]:.0f}, as a number with a fraction",
-                expected=f"whole numbers, or numbers below {EXACT}",
-                hint="in pandas, whole numbers with missing values are floats: use its type Int64, or texts",
-            )
+            problem = "numbers too large to be distinguished"
+            found = f"{name}: {values[np.abs(values).argmax()]:.0f}, as a number with a fraction"
+            expected = f"whole numbers, or numbers below {EXACT}"
+            hint = "in pandas, whole numbers with missing values are floats: use its type Int64, or texts"
+            raise InputError(problem, field=field, found=found, expected=expected, hint=hint)
 
     def _error(
         self, problem: str, found: str, expected: str | None = None, hint: str | None = None

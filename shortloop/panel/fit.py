@@ -50,13 +50,10 @@ class Fitter:
 
     def __init__(self, model: ModelSettings, equation: Equation, panel: Panel, level: float = LEVEL) -> None:
         if equation.is_counted and not model.takes_counts():
-            raise InputError(
-                "two outcomes in one formula",
-                field=equation.where,
-                found=equation.text,
-                expected="one outcome; successes + failures are for model 'glm' with family 'binomial'",
-                hint="name several outcomes in `outcomes`",
-            )
+            problem = "two outcomes in one formula"
+            expected = "one outcome; successes + failures are for model 'glm' with family 'binomial'"
+            hint = "name several outcomes in `outcomes`"
+            raise InputError(problem, field=equation.where, found=equation.text, expected=expected, hint=hint)
         self._model, self._equation, self._level = model, equation, level
         self._starts = np.array(panel.starts, np.int64)  # those of a file may not be written to
         self._columns = equation.needed(panel.columns, model.roles().values())

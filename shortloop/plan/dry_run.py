@@ -58,11 +58,9 @@ class DryRun:
         return 0
 
     def __getattr__(self, name: str) -> NoReturn:
-        raise InputError(
-            "this build script calls exax directly, so it cannot be planned",
-            found=f"urd.{name}",
-            expected="a main that calls only `run_pipeline` or @pipeline functions",
-        )
+        problem = "this build script calls exax directly, so it cannot be planned"
+        expected = "a main that calls only `run_pipeline` or @pipeline functions"
+        raise InputError(problem, found=f"urd.{name}", expected=expected)
 
 
 class Reusing(DryRun):
@@ -120,19 +118,14 @@ def dry_run(script: str, reads: bool = False) -> DryRun:
     except Exception as error:
         if isinstance(error, BuildError):
             chosen_script(script)  # it says which there are
-        raise InputError(
-            "the build script cannot be imported",
-            file=place_of(error),
-            found=f"{type(error).__name__}: {error}",
-            hint="correct it and run again",
-        ) from error
+        problem = "the build script cannot be imported"
+        found = f"{type(error).__name__}: {error}"
+        hint = "correct it and run again"
+        raise InputError(problem, file=place_of(error), found=found, hint=hint) from error
     main = getattr(module, "main", None)
     if main is None:
-        raise InputError(
-            "the build script has no main",
-            file=module.__file__,
-            expected="a function `main(urd)`, or @pipeline",
-        )
+        expected = "a function `main(urd)`, or @pipeline"
+        raise InputError("the build script has no main", file=module.__file__, expected=expected)
     dry_run = DryRun(reads)
     status = main(**dict.fromkeys(inspect.signature(main).parameters, dry_run))
     if status:

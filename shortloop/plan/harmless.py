@@ -41,10 +41,8 @@ def declare_harmless(script: str, stage: str, why: str) -> Declared:
             raise InputError("the pipeline has no such stage", found=stage, expected=", ".join(stages))
         with Store(slices_now) as store:
             if not store.index.kept:
-                raise InputError(
-                    "nothing can be declared: the project is read-only for you",
-                    hint="run the command as the project's owner",
-                )
+                problem = "nothing can be declared: the project is read-only for you"
+                raise InputError(problem, hint="run the command as the project's owner")
             return _declare(store, stage, asked, " ".join(why.split()))
 
 
@@ -84,11 +82,9 @@ def _declare(store: Store, stage: str, asked: Sequence[tuple[Built, Request]], w
             "several stages, declare the one above first",
         )
     if not meant:
-        raise InputError(
-            f"no job of {stage} needs a rebuild because of code or versions",
-            found="; ".join([f"{done.there} are there", *done.left]),
-            hint="`shortloop plan` shows which jobs would be built, and why",
-        )
+        problem = f"no job of {stage} needs a rebuild because of code or versions"
+        hint = "`shortloop plan` shows which jobs would be built, and why"
+        raise InputError(problem, found="; ".join([f"{done.there} are there", *done.left]), hint=hint)
     for found, harmless in meant:
         declare(store, found, harmless)
         done.jobs.append((found.job, harmless))

@@ -209,10 +209,8 @@ def _stage_name(stage: str | Callable[..., object]) -> str:
     name = module.rpartition(".")[2]
     declared = getattr(sys.modules.get(module), STAGE, None)
     if not name.startswith("a_") or declared is None or declared is not getattr(stage, STAGE_OF, stage):
-        raise InputError(
-            "the first argument of `run.build` is not a stage",
-            found=repr(stage),
-            expected="the name of a stage, or a function or class that a file a_NAME.py makes a stage",
-            hint='give the name: `run.build("NAME", …)` for a file a_NAME.py',
-        )
+        problem = "the first argument of `run.build` is not a stage"
+        expected = "the name of a stage, or a function or class that a file a_NAME.py makes a stage"
+        hint = 'give the name: `run.build("NAME", …)` for a file a_NAME.py'
+        raise InputError(problem, found=repr(stage), expected=expected, hint=hint)
     return name.removeprefix("a_")

@@ -103,12 +103,9 @@ def request(pipeline: str, stage: str, partition: str | None, call: Call, seen: 
     unknown = given.keys() - signature.options.keys() | datasets.keys() - signature.datasets.keys()
     _check_names(stage, signature, unknown, {*given, *jobs, *rows}, named.keys() & datasets.keys())
     if partition is not None and (not isinstance(partition, str) or not partition):
-        raise InputError(
-            "a partition's name must be a string",
-            field="partition",
-            found=repr(partition),
-            hint="change the build script: str(…), or None for all of the data",
-        )
+        problem = "a partition's name must be a string"
+        hint = "change the build script: str(…), or None for all of the data"
+        raise InputError(problem, field="partition", found=repr(partition), hint=hint)
     if partition is not None and (signature.stage is not None or "partition" in signature.options):
         given["partition"] = partition
     passed = _options(stage, signature, given)
@@ -179,12 +176,8 @@ def _check_names(
         data, hint = getattr(signature.stage, "unit_data", None), "change the build script"
         if data in unknown:
             hint = f"the first parameter after `unit` takes what a unit reads: write one before {data}"
-        raise InputError(
-            f"wrong arguments for the stage {stage}",
-            found=", ".join(problems),
-            expected=", ".join(names) or "none",
-            hint=hint,
-        )
+        problem = f"wrong arguments for the stage {stage}"
+        raise InputError(problem, found=", ".join(problems), expected=", ".join(names) or "none", hint=hint)
 
 
 def _made_from(
@@ -201,13 +194,10 @@ def _made_from(
         made = [found for found in map(one, each) if found is not None]
         if len(made) != len(each) or (is_list and not isinstance(of, list | tuple)):
             what = "what `run.build` gave" + (', or `(what it gave, "name")`' if one is _dataset else "")
-            raise InputError(
-                f"the stage {stage} is made from {'datasets' if one is _dataset else 'jobs'}",
-                field=name,
-                found=repr(of)[:200],
-                expected=f"a list of {what}" if is_list else f"{what}, one job",
-                hint="change the build script",
-            )
+            problem = f"the stage {stage} is made from {'datasets' if one is _dataset else 'jobs'}"
+            expected = f"a list of {what}" if is_list else f"{what}, one job"
+            hint = "change the build script"
+            raise InputError(problem, field=name, found=repr(of)[:200], expected=expected, hint=hint)
         found[name] = made if is_list else made[0]
     return found
 

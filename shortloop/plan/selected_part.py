@@ -73,11 +73,9 @@ def require_inputs(selection: Selection, above: Sequence[Built]) -> None:
             raise InputError(str(open_any(job.path).problem))
     missing = [job.name for job in above if not job.content]
     if missing:
-        raise InputError(
-            f"the inputs of {selection.only} are missing or out of date",
-            found=f"missing: {short_list(missing, LISTED)}",
-            hint=f"use `--until {selection.only}` instead of `--only {selection.only}` to build them too",
-        )
+        problem = f"the inputs of {selection.only} are missing or out of date"
+        hint = f"use `--until {selection.only}` instead of `--only {selection.only}` to build them too"
+        raise InputError(problem, found=f"missing: {short_list(missing, LISTED)}", hint=hint)
 
 
 def _above(jobs: Iterable[int], sources: Sequence[set[int]]) -> set[int]:
@@ -110,12 +108,9 @@ def _meant(selection: Selection, plan: Planner) -> set[int]:
     meant = {number for number in of_stage if jobs[number].partition == selection.partition}
     if not meant:
         partitions = dict.fromkeys(jobs[number].partition for number in sorted(of_stage))
-        raise InputError(
-            f"the stage {selection.stage} has no job of this partition",
-            field="--partition",
-            found=selection.partition,
-            expected=", ".join(each or "none, as its jobs are for all of the data" for each in partitions),
-        )
+        problem = f"the stage {selection.stage} has no job of this partition"
+        expected = ", ".join(each or "none, as its jobs are for all of the data" for each in partitions)
+        raise InputError(problem, field="--partition", found=selection.partition, expected=expected)
     return meant
 
 
@@ -130,12 +125,9 @@ def _forced(wanted: str, plan: Planner, index: Index, chosen: set[int]) -> set[i
         known = [job.job for number, job in enumerate(plan.jobs) if job.job and number in chosen]
         stages = dict.fromkeys(plan.jobs[number].stage for number in sorted(chosen))
         ids = f"a job of this run ({short_list(known, LISTED)}), or " if known else ""
-        raise InputError(
-            "the job is not part of this run" if found else "the pipeline has no such job or stage",
-            field="--force",
-            found=wanted,
-            expected=f"{ids}one of the stages {', '.join(stages)}",
-        )
+        problem = "the job is not part of this run" if found else "the pipeline has no such job or stage"
+        expected = f"{ids}one of the stages {', '.join(stages)}"
+        raise InputError(problem, field="--force", found=wanted, expected=expected)
     return found & chosen
 
 

@@ -24,17 +24,11 @@ class Selection:
 
     def __post_init__(self) -> None:
         if self.until and self.only:
-            raise InputError(
-                "--until and --only cannot be combined",
-                found=f"--until {self.until} --only {self.only}",
-                hint="give one of the two",
-            )
+            found = f"--until {self.until} --only {self.only}"
+            raise InputError("--until and --only cannot be combined", found=found, hint="give one of the two")
         if self.partition and not self.stage:
-            raise InputError(
-                "--partition needs a stage",
-                found=f"--partition {self.partition}",
-                hint="name the stage with --until or --only",
-            )
+            hint = "name the stage with --until or --only"
+            raise InputError("--partition needs a stage", found=f"--partition {self.partition}", hint=hint)
 
     @property
     def stage(self) -> str:

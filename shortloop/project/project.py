@@ -52,11 +52,8 @@ def project_directory() -> Path:
     for folder in _possible_folders(here):
         if os.path.isfile(os.path.join(folder, CONFIGURATION)):
             return _path(os.path.join(here, folder))
-    raise InputError(
-        f"no {CONFIGURATION} here or in a folder above",
-        file=here,
-        hint="change to the project's folder, or create one with `shortloop init`",
-    )
+    hint = "change to the project's folder, or create one with `shortloop init`"
+    raise InputError(f"no {CONFIGURATION} here or in a folder above", file=here, hint=hint)
 
 
 def configuration_file() -> Path:
@@ -119,12 +116,9 @@ def job_directory(job: str) -> Path:
     workdir, _, number = job.rpartition("-")
     workdirs = configuration().workdirs
     if workdir not in workdirs or not number.isdecimal():
-        raise InputError(
-            "invalid job id",
-            found=job,
-            expected=" or ".join(f"{name}-NUMBER" for name in workdirs),
-            hint="job ids are in results/<name>/summary.json, in the report, and in `shortloop jobs`",
-        )
+        expected = " or ".join(f"{name}-NUMBER" for name in workdirs)
+        hint = "job ids are in results/<name>/summary.json, in the report, and in `shortloop jobs`"
+        raise InputError("invalid job id", found=job, expected=expected, hint=hint)
     folder = Path(workdirs[workdir]) / job
     try:
         (folder / "setup.json").stat()

@@ -179,12 +179,9 @@ class Executor(Run, AbstractContextManager["Executor"]):
                 print(f"{edited}, so it is built again", flush=True)
             parts = now
         else:
-            raise InputError(
-                "the code or its environment keeps changing while a job runs",
-                file=find_method(wanted.stage)[1],
-                found=changed,
-                hint="run again when editing is finished; if nobody is editing, end the server and run again",
-            )
+            problem = "the code or its environment keeps changing while a job runs"
+            hint = "run again when editing is finished; if nobody is editing, end the server and run again"
+            raise InputError(problem, file=find_method(wanted.stage)[1], found=changed, hint=hint)
         assert job.built is not None
         self._seen = {}
         self._ended(job.built)

@@ -187,11 +187,9 @@ def _begin(store: Store, settings: SettingsFile | None) -> None:
             hint="add that line, and restart a running server",
         )
     if not store.index.kept:
-        raise InputError(
-            "this run may not write the project's index of jobs",
-            file=", ".join(configuration().workdirs.values()),
-            hint="run as the owner of the project, or in a copy of it",
-        )
+        problem = "this run may not write the project's index of jobs"
+        hint = "run as the owner of the project, or in a copy of it"
+        raise InputError(problem, file=", ".join(configuration().workdirs.values()), hint=hint)
     answers()  # exax itself would wait for ever for one that is stopped
     if is_idle():  # else somebody's job, that is not ours, is not finished yet
         for line in store.tidy():

@@ -119,12 +119,9 @@ def read_run(number: int) -> tuple[RunRecord, str]:
             record = _read(file)
     except FileNotFoundError:
         known = run_numbers()
-        raise InputError(
-            "no such run",
-            found=number,
-            expected=f"a number from {known[0]} to {known[-1]}" if known else "no runs yet",
-            hint="`shortloop runs --all` lists them",
-        ) from None
+        expected = f"a number from {known[0]} to {known[-1]}" if known else "no runs yet"
+        hint = "`shortloop runs --all` lists them"
+        raise InputError("no such run", found=number, expected=expected, hint=hint) from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError("the record of a run cannot be read", file=file, found=error) from None
     return record, CUT_OFF if record.exit is None else str(record.exit)

@@ -100,12 +100,9 @@ def value_of(text: str) -> object:
     except (ValueError, RecursionError):
         pass
     if not text or text != text.strip() or NEED_QUOTES & set(text) or text.count("(") != text.count(")"):
-        raise InputError(
-            "that is no value",
-            found=text or "nothing",
-            expected="a number, true, false, an array, or a text",
-            hint='put a text with such letters into quotes, as "a, b", and all into quotes of the shell',
-        )
+        expected = "a number, true, false, an array, or a text"
+        hint = 'put a text with such letters into quotes, as "a, b", and all into quotes of the shell'
+        raise InputError("that is no value", found=text or "nothing", expected=expected, hint=hint)
     return text
 
 

@@ -19,13 +19,9 @@ def expand_path(written: str, file: str | os.PathLike[str], *, field: str, what:
     def value(match: re.Match[str]) -> str:
         found = os.environ.get(match["name"]) or match["default"]  # set to nothing is not set
         if found is None:
-            raise InputError(
-                f"the variable {match['name']} is not set",
-                file=file,
-                field=field,
-                found=written,
-                hint=f"set {match['name']} to {what}",
-            )
+            problem = f"the variable {match['name']} is not set"
+            hint = f"set {match['name']} to {what}"
+            raise InputError(problem, file=file, field=field, found=written, hint=hint)
         return found
 
     expanded = re.sub(r"\$\{(?P<name>\w+)(?:=(?P<default>[^}]*))?\}", value, written)

@@ -137,11 +137,9 @@ class Hasher:
         """Add an object of an unknown type."""
         name = f"{kind.__module__}.{kind.__qualname__}"
         if not self.takes_objects:
-            raise InputError(
-                "what a unit reads cannot be compared with what one read before",
-                found=name,
-                expected="numbers, texts, arrays, frames, input files, and lists, tuples and dicts of these",
-            )
+            problem = "what a unit reads cannot be compared with what one read before"
+            expected = "numbers, texts, arrays, frames, input files, and lists, tuples and dicts of these"
+            raise InputError(problem, found=name, expected=expected)
         self.put(name, b"")
         self.is_open = True
 

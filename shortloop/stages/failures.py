@@ -144,25 +144,18 @@ def check_missing(stage: str, outputs: Mapping[str, np.ndarray]) -> None:
     """Refuse outputs that have no missing value for a unit that fails."""
     for name, array in outputs.items():
         if array.dtype.kind not in HAVE_MISSING:
-            raise InputError(
-                "an output has no missing value, which units that fail would leave in it",
-                stage=stage,
-                field=f"output {name}",
-                found=f'{array.dtype}, with on_error = "keep"',
-                hint="make it an output of floats, times or texts, or leave out on_error",
-            )
+            problem = "an output has no missing value, which units that fail would leave in it"
+            found = f'{array.dtype}, with on_error = "keep"'
+            hint = "make it an output of floats, times or texts, or leave out on_error"
+            raise InputError(problem, stage=stage, field=f"output {name}", found=found, hint=hint)
 
 
 def check_without_units(stage: type, file: str) -> None:
     """Refuse ``on_error = "keep"`` of a stage without units."""
     if needs_of(stage).on_error == KEEP:
-        raise InputError(
-            'on_error = "keep" is for stages of units: those that do not fail are kept',
-            file=file,
-            stage=stage.__name__,
-            field="on_error",
-            hint="leave it out, or make units of the work: `@stage(units=…)`",
-        )
+        problem = 'on_error = "keep" is for stages of units: those that do not fail are kept'
+        hint = "leave it out, or make units of the work: `@stage(units=…)`"
+        raise InputError(problem, file=file, stage=stage.__name__, field="on_error", hint=hint)
 
 
 class Failures:
@@ -248,12 +241,8 @@ def with_failed(
     taken = [f"{name} of each unit" for name in (*arrays, *tables) if name == ERROR]
     taken += [f"table {name}" for name, table in tables.items() if ERROR in table.columns]
     if taken:
-        raise InputError(
-            'a stage with on_error = "keep" gives a value of its own the name of the errors',
-            field=taken[0],
-            found=ERROR,
-            hint="give it another name",
-        )
+        problem = 'a stage with on_error = "keep" gives a value of its own the name of the errors'
+        raise InputError(problem, field=taken[0], found=ERROR, hint="give it another name")
     return (
         {name: _whole(name, each, len(names), errors) for name, each in arrays.items()},
         {name: _with_rows(each, names, errors) for name, each in tables.items()},
@@ -274,12 +263,10 @@ def _whole(name: str, given: Values, units: int, errors: Mapping[int, str]) -> V
     if values.dtype.kind in NULLABLE:
         floats = values.astype("f8")
         if not np.array_equal(floats.astype(values.dtype), values):
-            raise InputError(
-                "whole numbers are too large to be kept beside missing values",
-                field=name,
-                found=f"{values.dtype} up to {abs(values).max()}",
-                hint="give texts or numbers below 2**53, of which floats are made, or leave out on_error",
-            )
+            problem = "whole numbers are too large to be kept beside missing values"
+            found = f"{values.dtype} up to {abs(values).max()}"
+            hint = "give texts or numbers below 2**53, of which floats are made, or leave out on_error"
+            raise InputError(problem, field=name, found=found, hint=hint)
         values = floats
     whole = np.full((units, *values.shape[1:]), missing(values), values.dtype)
     whole[[unit for unit in range(units) if unit not in errors]] = values

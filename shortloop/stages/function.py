@@ -135,20 +135,15 @@ class UnitsStage(CollectingStage, FunctionStage):
         kind = type(self)
         pairs = _pairs(kind.units_of(**self._values(_fields(kind.units_of))), kind.__name__)
         if not pairs and not kind.allow_empty:
-            raise InputError(
-                f"{kind.__name__} has no units: {kind.units_of.__name__} gives none",
-                field=f"units={kind.units_of.__name__}",
-                found=f"nothing; relative paths in it start from {os.getcwd()}",
-                hint="look at what it is given; `@stage(units=…, allow_empty=True)` allows for none",
-            )
+            problem = f"{kind.__name__} has no units: {kind.units_of.__name__} gives none"
+            found = f"nothing; relative paths in it start from {os.getcwd()}"
+            hint = "look at what it is given; `@stage(units=…, allow_empty=True)` allows for none"
+            raise InputError(problem, field=f"units={kind.units_of.__name__}", found=found, hint=hint)
         names = [_name(name) for name, _ in pairs]
         twice = [name for name, count in Counter(map(repr, names)).items() if count > 1]
         if twice:
-            raise InputError(
-                f"two units of {kind.__name__} have the same name",
-                found=twice[0],
-                hint=f"have {kind.units_of.__name__} give each unit a name of its own",
-            )
+            hint = f"have {kind.units_of.__name__} give each unit a name of its own"
+            raise InputError(f"two units of {kind.__name__} have the same name", found=twice[0], hint=hint)
 
         reads = [reset_row_numbers(data) for _, data in pairs]
         costs = [float(len(data)) if isinstance(data, Sized) else 1.0 for data in reads]
@@ -212,11 +207,8 @@ def stage_of_function(
         fields.setdefault(name, each)
     for name, each in fields.items():
         if each.annotation is each.empty:
-            raise InputError(
-                f"a parameter of {function.__name__} has no type",
-                field=name,
-                hint=f"write `{name}: Job` for a job, `File` for a file, else the type of the option",
-            )
+            hint = f"write `{name}: Job` for a job, `File` for a file, else the type of the option"
+            raise InputError(f"a parameter of {function.__name__} has no type", field=name, hint=hint)
     own = {name: each for name, each in fields.items() if name != PARTITION}
     body: dict[str, object] = {
         "__module__": function.__module__,
@@ -260,11 +252,9 @@ def _pairs(units: object, stage: str) -> list[tuple[object, object]]:
     listed = units.items() if isinstance(units, Mapping) else units
     pairs: list[Any] = [*listed] if isinstance(listed, Iterable) else [None]
     if not all(isinstance(each, tuple) and len(each) == 2 for each in pairs):
-        raise InputError(
-            f"the units of {stage} are not pairs of a name and what the unit reads",
-            found=repr(units)[:200],
-            expected='e.g. a dict, or `frame.groupby("column")`',
-        )
+        problem = f"the units of {stage} are not pairs of a name and what the unit reads"
+        expected = 'e.g. a dict, or `frame.groupby("column")`'
+        raise InputError(problem, found=repr(units)[:200], expected=expected)
     return pairs
 
 

@@ -148,13 +148,11 @@ def _read(file: Path, described: DescribedObject, start: int, size: int) -> obje
         raise
     except Exception as error:  # whatever the type says
         differing = _differing(described["versions"])
-        raise TransientError(
-            "an object of a job cannot be read back",
-            file=file,
-            found=f"{type(error).__name__}: {error}{f'; {differing}' if differing else ''}",
-            expected=f"{described['type']}, of {', '.join(described['modules']) or 'no library'}",
-            hint="see that its modules can be imported here, with the versions that wrote it, or run again",
-        ) from error
+        problem = "an object of a job cannot be read back"
+        found = f"{type(error).__name__}: {error}{f'; {differing}' if differing else ''}"
+        expected = f"{described['type']}, of {', '.join(described['modules']) or 'no library'}"
+        hint = "see that its modules can be imported here, with the versions that wrote it, or run again"
+        raise TransientError(problem, file=file, found=found, expected=expected, hint=hint) from error
     if differing := _differing(described["versions"]):
         warnings.warn(
             f"{file.parent.name}, {file.stem}: {differing}. It may compute something else. Run again, "

@@ -216,9 +216,7 @@ def _check_alike(
 
 
 def _differ(what: str, how: str, first: tuple[object, object], other: tuple[object, object]) -> InputError:
-    return InputError(
-        f"units of {what} give {how}",
-        found=f"{other[1]} of unit {other[0]}",
-        expected=f"{first[1]}, as of unit {first[0]}",
-        hint="have each unit give the same names, shapes and types: nan for a number that there is not",
-    )
+    found = f"{other[1]} of unit {other[0]}"
+    expected = f"{first[1]}, as of unit {first[0]}"
+    hint = "have each unit give the same names, shapes and types: nan for a number that there is not"
+    return InputError(f"units of {what} give {how}", found=found, expected=expected, hint=hint)

@@ -110,12 +110,9 @@ def to_bytes(table: Table, what: str) -> bytes:
     """Convert a table to bytes for a while, without an index: quicker than Parquet, and larger."""
     library, frame = _checked(what, table)
     if library == PANDAS and not _has_row_numbers(frame):
-        raise InputError(
-            "a table of a unit has an index, and is kept without it",
-            field=f"table {what}",
-            found=f"an index of {frame.index.dtype}",
-            hint="make columns of it, with `.reset_index()`",
-        )
+        problem = "a table of a unit has an index, and is kept without it"
+        hint = "make columns of it, with `.reset_index()`"
+        raise InputError(problem, field=f"table {what}", found=f"an index of {frame.index.dtype}", hint=hint)
     stream = io.BytesIO()
     try:
         if library == POLARS:
@@ -151,12 +148,9 @@ def from_bytes(data: bytes, library: str) -> Table:
 def joined(units: Sequence[object], tables: Sequence[Table], what: str) -> Table:
     """Concatenate tables of units, with the unit of each row in a first column, ``unit``."""
     if UNIT in tables[0].columns:
-        raise InputError(
-            "a table of a unit has a column that is made of the names of the units",
-            field=what,
-            found=f"a column {UNIT}",
-            hint="give the column another name, or leave it out",
-        )
+        problem = "a table of a unit has a column that is made of the names of the units"
+        hint = "give the column another name, or leave it out"
+        raise InputError(problem, field=what, found=f"a column {UNIT}", hint=hint)
     if library_of(tables[0]) == POLARS:
         polars, frames = load(POLARS), cast("Sequence[pl.DataFrame]", tables)
         first = [polars.lit(unit_text(unit)).alias(UNIT) for unit in units]
@@ -334,9 +328,7 @@ def _changed(name: str, was: str, now: str) -> InputError:
 
 
 def _unwritable(name: str, error: Exception | str) -> InputError:
-    return InputError(
-        "a table cannot be kept as a Parquet file",
-        field=f"table {name}",
-        found=error if isinstance(error, str) else f"{type(error).__name__}: {error}",
-        hint="give each column one type: numbers, texts, dates",
-    )
+    problem = "a table cannot be kept as a Parquet file"
+    found = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+    hint = "give each column one type: numbers, texts, dates"
+    return InputError(problem, field=f"table {name}", found=found, hint=hint)

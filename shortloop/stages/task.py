@@ -67,11 +67,9 @@ def fields_of(stage: type[Stage]) -> Fields:
             if str(annotation).startswith(("ClassVar", "typing.ClassVar")):
                 continue
             if hasattr(Stage, name) or name in (BEFORE, "datasets") or name.startswith("_"):
-                raise InputError(
-                    "a field of a stage cannot have this name",
-                    field=f"{kind.__name__}.{name}",
-                    expected="no attribute of Stage, not `before` or `datasets`, and no _ in front",
-                )
+                problem = "a field of a stage cannot have this name"
+                expected = "no attribute of Stage, not `before` or `datasets`, and no _ in front"
+                raise InputError(problem, field=f"{kind.__name__}.{name}", expected=expected)
             plain = QUALIFIED.sub(r"\1", annotation) if isinstance(annotation, str) else annotation
             found = next(((sort, number) for sort, number, *forms in FORMS if plain in forms), None)
             if found is not None:
@@ -108,11 +106,9 @@ def typed_options(stage: type, options: Mapping[str, Plain], files: Mapping[str,
     missing = [name for name, default in expected.items() if default is REQUIRED and name not in options]
     unknown = sorted(options.keys() - expected.keys())
     if missing or unknown:
-        raise InputError(
-            f"{stage.__name__} got wrong options",
-            found=", ".join([*(f"no {name}" for name in missing), *unknown]),
-            expected=", ".join(expected) or "none",
-        )
+        problem = f"{stage.__name__} got wrong options"
+        found = ", ".join([*(f"no {name}" for name in missing), *unknown])
+        raise InputError(problem, found=found, expected=", ".join(expected) or "none")
     if all(_is_plain(stage, name, value) for name, value in options.items()):
         return dict(options)
     typed = dict[str, object]()
@@ -182,12 +178,9 @@ def validators_of(stage: type) -> dict[str, TypeAdapter[object]]:
         try:
             made[name] = TypeAdapter(hints[name])
         except PydanticUserError:
-            raise InputError(
-                f"an option of {stage.__name__} cannot have this type",
-                field=f"option {name}",
-                found=str(hints[name]),
-                hint="give plain data, dataclasses, or records of pydantic, and make of it what is needed",
-            ) from None
+            problem = f"an option of {stage.__name__} cannot have this type"
+            hint = "give plain data, dataclasses, or records of pydantic, and make of it what is needed"
+            raise InputError(problem, field=f"option {name}", found=str(hints[name]), hint=hint) from None
     return made
 
 

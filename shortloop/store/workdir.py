@@ -30,11 +30,8 @@ def hidden_folder(workdir: Path) -> Path:
             raise
         if error.errno in READ_ONLY and workdir.is_dir():
             return folder
-        raise InputError(
-            f"the workdir cannot be used ({error.strerror})",
-            file=workdir,
-            hint="mount its disk, or see that you may write there; `workdirs` in accelerator.conf names it",
-        ) from None
+        hint = "mount its disk, or see that you may write there; `workdirs` in accelerator.conf names it"
+        raise InputError(f"the workdir cannot be used ({error.strerror})", file=workdir, hint=hint) from None
     return folder
 
 
@@ -93,12 +90,9 @@ def _open(file: Path) -> IO[str]:
     except OSError as error:
         if error.errno not in (*READ_ONLY, errno.ENOENT):  # its folder is not there as it may not be made
             raise
-        raise InputError(
-            "this command cannot write to the project",
-            file=file,
-            found=error.strerror,
-            hint="run the command as the project's owner, or in a copy",
-        ) from None
+        problem = "this command cannot write to the project"
+        hint = "run the command as the project's owner, or in a copy"
+        raise InputError(problem, file=file, found=error.strerror, hint=hint) from None
 
 
 def _lock(stream: IO[str], wait: bool, project: str) -> None:

@@ -86,11 +86,9 @@ def parse_grid(each: Sequence[str], together: Sequence[str] = ()) -> Grid:
     for texts in [*([text] for text in each), together]:
         pairs = [_parse(text) for text in texts]
         if len({len(values) for _, values in pairs}) > 1:
-            raise InputError(
-                "fields of --zip have different numbers of values",
-                found=", ".join(f"{field}: {len(values)}" for field, values in pairs),
-                hint="give each the same number of values, or use --set for independent fields",
-            )
+            found = ", ".join(f"{field}: {len(values)}" for field, values in pairs)
+            hint = "give each the same number of values, or use --set for independent fields"
+            raise InputError("fields of --zip have different numbers of values", found=found, hint=hint)
         if pairs:
             fields, values_of = zip(*pairs, strict=True)
             axes.append(Axis(fields, tuple(zip(*values_of, strict=True))))
@@ -118,11 +116,8 @@ def _parse(text: str) -> tuple[str, tuple[str, ...]]:
             continue
         values = _split(text[match.end() :], field)
         return ".".join(map(toml_key, keys)), values
-    raise InputError(
-        "not a field with values",
-        found=text,
-        expected="as decoding.folds=5,10 or models.plain.model=ols,rlm",
-    )
+    expected = "as decoding.folds=5,10 or models.plain.model=ols,rlm"
+    raise InputError("not a field with values", found=text, expected=expected)
 
 
 def _split(text: str, field: str) -> tuple[str, ...]:

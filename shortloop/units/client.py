@@ -207,11 +207,8 @@ def _gone(engine: EngineNote) -> TransientError:
     lines = []
     with contextlib.suppress(OSError):
         lines = Path(engine["log"]).read_text(encoding="utf-8", errors="replace").splitlines()
-    return TransientError(
-        "the process of the engine has ended",
-        found="\n    ".join(["", *lines[-LOG_LINES:]]) if lines else None,
-        hint=_hint_of(engine),
-    )
+    found = "\n    ".join(["", *lines[-LOG_LINES:]]) if lines else None
+    return TransientError("the process of the engine has ended", found=found, hint=_hint_of(engine))
 
 
 def _hint_of(engine: EngineNote) -> str:

@@ -70,12 +70,10 @@ def check_same_code(modules: Mapping[str, Path], notes: bytes, host: str) -> Non
         if here is None or file == str(here) or Path(file).resolve() == here.resolve():
             continue  # where it is the same file, it is seen elsewhere that it changed
         if hash_file(here) != content:
-            raise TransientError(
-                f"a worker has a different copy of {name}, so its results could differ",
-                found=f"{file}, on {host}",
-                expected=f"what is in {here}",
-                hint="install the same copy on both, or have workers import this file (PYTHONPATH)",
-            )
+            problem = f"a worker has a different copy of {name}, so its results could differ"
+            expected = f"what is in {here}"
+            hint = "install the same copy on both, or have workers import this file (PYTHONPATH)"
+            raise TransientError(problem, found=f"{file}, on {host}", expected=expected, hint=hint)
 
 
 def _differences(here: Mapping[str, str], there: Mapping[str, str]) -> dict[str, tuple[str, str]]:

@@ -83,11 +83,9 @@ def pipelines_of(store: Store, settings: str) -> list[Purpose]:
     meant = [each for each in known if settings in (each.pipeline, names.get(each))]
     found = [each for each in meant if not each.project or is_gone(each.project)]
     if not found and meant:
-        raise InputError(
-            "these settings belong to another project, which still exists",
-            found=" and ".join(map(str, meant)),
-            hint="run the command in that project's folder",
-        )
+        problem = "these settings belong to another project, which still exists"
+        hint = "run the command in that project's folder"
+        raise InputError(problem, found=" and ".join(map(str, meant)), hint=hint)
     if not found:
         ours = [each.pipeline for each in known if not each.project or is_gone(each.project)]
         raise InputError(
@@ -107,12 +105,9 @@ def idle_project() -> Iterator[None]:
         for name, workdir in configuration().workdirs.items():
             server = foreign_server(Path(workdir))
             if server:
-                raise InputError(
-                    f"the exax server of another project has the workdir {name}",
-                    file=workdir,
-                    found=server,
-                    hint="end that server, or run the command in that project's folder",
-                )
+                problem = f"the exax server of another project has the workdir {name}"
+                hint = "end that server, or run the command in that project's folder"
+                raise InputError(problem, file=workdir, found=server, hint=hint)
         yield
 
 

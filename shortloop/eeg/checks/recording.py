@@ -40,12 +40,9 @@ def check_epochs(epochs: Epochs, *, participant: str, phase: str) -> None:
     _check_labels(epochs.labels, epochs.classes, phase)
     twice = [name for name, count in Counter(epochs.channels).items() if count > 1]
     if twice or not epochs.channels:
-        raise InputError(
-            "two channels have the same name" if twice else "there are no channels",
-            field="channels",
-            found=", ".join(twice) or "none",
-            hint="give each channel its own name" if twice else "do not drop all channels",
-        )
+        problem = "two channels have the same name" if twice else "there are no channels"
+        hint = "give each channel its own name" if twice else "do not drop all channels"
+        raise InputError(problem, field="channels", found=", ".join(twice) or "none", hint=hint)
     _check_times(np.asarray(epochs.times), epochs.sfreq)
     finite = np.isfinite(data)
     if not finite.all():
@@ -85,21 +82,17 @@ def _check_labels(labels: Any, classes: Sequence[str], phase: str) -> None:
     if labels.size == 0:
         raise InputError(f"there are no trials in the {phase} phase", hint="check the names of the events")
     if labels.dtype.kind not in "iu" or labels.min() < 0 or labels.max() >= len(classes):
-        raise InputError(
-            f"labels of the {phase} phase are not indices of classes",
-            field="labels",
-            found=f"{labels.dtype} from {labels.min()} to {labels.max()}",
-            expected=f"integers from 0 to {len(classes) - 1}",
-        )
+        problem = f"labels of the {phase} phase are not indices of classes"
+        found = f"{labels.dtype} from {labels.min()} to {labels.max()}"
+        expected = f"integers from 0 to {len(classes) - 1}"
+        raise InputError(problem, field="labels", found=found, expected=expected)
     counts = dict(zip(classes, np.bincount(labels, minlength=len(classes)).tolist()))
     missing = [name for name, count in counts.items() if not count]
     if missing:
-        raise InputError(
-            f"the {phase} phase has no trials of {', '.join(missing)}",
-            field="classes",
-            found=", ".join(f"{count} {name}" for name, count in counts.items()),
-            hint="check the names of the classes and of their events in the study file",
-        )
+        problem = f"the {phase} phase has no trials of {', '.join(missing)}"
+        found = ", ".join(f"{count} {name}" for name, count in counts.items())
+        hint = "check the names of the classes and of their events in the study file"
+        raise InputError(problem, field="classes", found=found, hint=hint)
 
 
 def _check_times(times: np.ndarray, sfreq: float) -> None:
@@ -108,12 +101,10 @@ def _check_times(times: np.ndarray, sfreq: float) -> None:
     check_increasing(times, "times")
     off = np.abs(times - times[0] - np.arange(len(times)) / sfreq).max() * sfreq
     if off > 0.25:
-        raise InputError(
-            "times do not match the sampling rate",
-            field="times",
-            found=f"{_span(times)}, up to {off:.3g} samples off",
-            expected=f"steps of {1 / sfreq:.6g} s ({sfreq:g} Hz)",
-        )
+        problem = "times do not match the sampling rate"
+        found = f"{_span(times)}, up to {off:.3g} samples off"
+        expected = f"steps of {1 / sfreq:.6g} s ({sfreq:g} Hz)"
+        raise InputError(problem, field="times", found=found, expected=expected)
 
 
 def check_increasing(times: np.ndarray, field: str) -> None:
@@ -125,12 +116,9 @@ def check_increasing(times: np.ndarray, field: str) -> None:
 
 def _not_finite(finite: np.ndarray, first: str, phase: str) -> InputError:
     count = finite.size - np.count_nonzero(finite)
-    return InputError(
-        f"values that are not finite numbers in the {phase} phase",
-        field="data",
-        found=f"{count} of {finite.size} values are NaN or infinite, {first}",
-        hint="repair or leave out these trials or channels",
-    )
+    problem = f"values that are not finite numbers in the {phase} phase"
+    found = f"{count} of {finite.size} values are NaN or infinite, {first}"
+    return InputError(problem, field="data", found=found, hint="repair or leave out these trials or channels")
 
 
 def _span(times: np.ndarray) -> str:
@@ -190,12 +178,10 @@ def refuse_other_units(data: FloatArray, channels: Sequence[str], types: Sequenc
     if most < IMPOSSIBLE:
         warn(f"{named} {most:.2g} times as large as the others: a loose electrode, or no EEG; {drop}")
         return
-    raise InputError(
-        f"channels differ {most:.2g}-fold in size: some are in another unit, or no EEG",
-        field="input.drop",
-        found=f"{named} {most:.2g} times as large as the others",
-        hint=f"{drop}, or export the recording again with the unit of each channel",
-    )
+    problem = f"channels differ {most:.2g}-fold in size: some are in another unit, or no EEG"
+    found = f"{named} {most:.2g} times as large as the others"
+    hint = f"{drop}, or export the recording again with the unit of each channel"
+    raise InputError(problem, field="input.drop", found=found, hint=hint)
 
 
 def warn_of_codes(data: FloatArray, channels: Sequence[str]) -> None:

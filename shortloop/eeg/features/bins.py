@@ -37,13 +37,10 @@ def bin_samples(
     spacing = (times[-1] - times[0]) / max(len(times) - 1, 1)
     reach = (0.5 + SLACK) * spacing
     if not times[0] - reach <= start <= times[-1] + reach:
-        raise InputError(
-            "the first bin starts outside the epochs",
-            field=f"{field}.start",
-            found=covered,
-            expected=f"epochs that contain {start:g} s",
-            hint="move the start into the epochs, or cut longer epochs",
-        )
+        problem = "the first bin starts outside the epochs"
+        expected = f"epochs that contain {start:g} s"
+        hint = "move the start into the epochs, or cut longer epochs"
+        raise InputError(problem, field=f"{field}.start", found=covered, expected=expected, hint=hint)
     first = int(np.argmin(np.abs(times - start)))
     last = first + (bins * size - 1) * step
     if last >= len(times):
@@ -151,13 +148,11 @@ def _check_amplitude(field: str, settings: AmplitudeSettings, times: FloatArray,
         # The two-pass filter extends the epoch by this many of its own samples at each end.
         needed = 3 * (settings.order + 1) + 1
         if len(times) < needed:
-            raise InputError(
-                "epochs too short for the low-pass filter",
-                field=f"{field}.lowpass",
-                found=f"{len(times)} samples",
-                expected=f"at least {needed} samples for order {settings.order}",
-                hint="cut longer epochs, lower the order, or set lowpass = false",
-            )
+            problem = "epochs too short for the low-pass filter"
+            found = f"{len(times)} samples"
+            expected = f"at least {needed} samples for order {settings.order}"
+            hint = "cut longer epochs, lower the order, or set lowpass = false"
+            raise InputError(problem, field=f"{field}.lowpass", found=found, expected=expected, hint=hint)
     if settings.baseline is not None:
         start, end = settings.baseline
         one = 1 / sfreq  # epochs are cut at whole samples, so an end may fall short by less than one
@@ -179,21 +174,16 @@ def _check_power(field: str, settings: PowerSettings, times: FloatArray, sfreq: 
 
     longest = len(morlet(sfreq, settings.fmin, n_cycles=settings.cycles))
     if longest > len(times):
-        raise InputError(
-            "wavelets longer than the epochs",
-            field=f"{field}.fmin",
-            found=f"epochs of {len(times)} samples",
-            expected=f"at least {longest} samples for {settings.cycles:g} cycles at {settings.fmin:g} Hz",
-            hint="raise fmin, take fewer cycles, or cut longer epochs",
-        )
+        problem = "wavelets longer than the epochs"
+        found = f"epochs of {len(times)} samples"
+        expected = f"at least {longest} samples for {settings.cycles:g} cycles at {settings.fmin:g} Hz"
+        hint = "raise fmin, take fewer cycles, or cut longer epochs"
+        raise InputError(problem, field=f"{field}.fmin", found=found, expected=expected, hint=hint)
 
 
 def _check_frequency(field: str, name: str, frequency: float, sfreq: float) -> None:
     if frequency >= sfreq / 2:
-        raise InputError(
-            f"{name} not below half the sampling rate",
-            field=field,
-            found=f"{frequency:g} Hz at a sampling rate of {sfreq:g} Hz",
-            expected=f"below {sfreq / 2:g} Hz",
-            hint="lower it, or use recordings of a higher sampling rate",
-        )
+        problem = f"{name} not below half the sampling rate"
+        found = f"{frequency:g} Hz at a sampling rate of {sfreq:g} Hz"
+        hint = "lower it, or use recordings of a higher sampling rate"
+        raise InputError(problem, field=field, found=found, expected=f"below {sfreq / 2:g} Hz", hint=hint)

@@ -92,18 +92,13 @@ def _check(
     fits = fits and (names is None or names.shape == X.shape[1:2]) and (t is None or t.shape == (bins,))
     if not fits:
         given = {"X": X, "y": y, "names": names, "t": t}
-        raise InputError(
-            "the arrays do not fit together",
-            field="X",
-            found=", ".join(f"{name} {each.shape}" for name, each in given.items() if each is not None),
-            expected="X (trials, features[, bins]), y (trials), names (features), t (bins)",
-        )
+        found = ", ".join(f"{name} {each.shape}" for name, each in given.items() if each is not None)
+        expected = "X (trials, features[, bins]), y (trials), names (features), t (bins)"
+        raise InputError("the arrays do not fit together", field="X", found=found, expected=expected)
     numpy_files.refuse_other_types({"X": X} if t is None else {"X": X, "t": t})
     if t is not None and np.abs(t.astype(np.float64)).max(initial=0) >= FAR:
-        raise InputError(
-            "times of bins cannot be meant in seconds",
-            field="t",
-            found=f"from {t.min():g} to {t.max():g}",
-            expected=f"less than {FAR:g} s from the event",
-            hint="save them in seconds: t / 1000, if they are in milliseconds",
-        )
+        problem = "times of bins cannot be meant in seconds"
+        found = f"from {t.min():g} to {t.max():g}"
+        expected = f"less than {FAR:g} s from the event"
+        hint = "save them in seconds: t / 1000, if they are in milliseconds"
+        raise InputError(problem, field="t", found=found, expected=expected, hint=hint)

@@ -142,12 +142,10 @@ def _refuse_events(file: Path) -> None:
         wrong = np.flatnonzero(np.isnan(values) & ~onsets.isin(NO_EVENT))
         if dialect.separator != "\t" or len(wrong):
             found = "'" + onsets.iloc[wrong[0]] + f"' in line {wrong[0] + 2}" if len(wrong) else "no tabs"
-            raise InputError(
-                "the table of events does not follow BIDS",
-                field="input.event_column",
-                found=f"{table.name}: {found}",
-                expected="tabs between columns, and in each row an onset in s, as 1.5, or n/a",
-            )
+            problem = "the table of events does not follow BIDS"
+            field = "input.event_column"
+            expected = "tabs between columns, and in each row an onset in s, as 1.5, or n/a"
+            raise InputError(problem, field=field, found=f"{table.name}: {found}", expected=expected)
 
 
 def _named_as_in_table(path: Any) -> Any:

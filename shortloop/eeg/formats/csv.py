@@ -312,13 +312,11 @@ def _check_given(times: Any, steps: Any, rate: float, first_line: int) -> None:
         return
     measured = len(steps) / (times[-1] - times[0])
     if abs(measured - rate) > CLOCKS * rate + 2 * np.median(gaps) / (times[-1] - times[0]) * rate:
-        raise InputError(
-            "the rate that the study says is not that of the times",
-            field="input.sfreq",
-            found=f"{len(times):,} rows in {times[-1] - times[0]:.6g} s, {measured:.6g} Hz",
-            expected=f"{rate:g} Hz, but for {CLOCKS:.0%}",
-            hint="correct the rate; samples are lost if it is right",
-        )
+        problem = "the rate that the study says is not that of the times"
+        found = f"{len(times):,} rows in {times[-1] - times[0]:.6g} s, {measured:.6g} Hz"
+        expected = f"{rate:g} Hz, but for {CLOCKS:.0%}"
+        hint = "correct the rate; samples are lost if it is right"
+        raise InputError(problem, field="input.sfreq", found=found, expected=expected, hint=hint)
     at = int(np.argmax(steps))
     if steps[at] > PACKETS * np.median(gaps) + 2 / rate:
         warn(

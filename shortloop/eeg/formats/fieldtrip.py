@@ -235,12 +235,9 @@ def in_words(columns: Mapping[Any, Counter[Any]]) -> str:
 def _codes_of(table: np.ndarray, column: int | None, trials: int) -> np.ndarray:
     found = code_columns(table) if len(table) == trials else {}
     if column is None and len(found) > 1:
-        raise InputError(
-            "several columns of trialinfo could be the codes of events",
-            field="input.column",
-            found=in_words(found),
-            hint=f"name the column in the study file, for example: column = {min(found)}",
-        )
+        problem = "several columns of trialinfo could be the codes of events"
+        hint = f"name the column in the study file, for example: column = {min(found)}"
+        raise InputError(problem, field="input.column", found=in_words(found), hint=hint)
     wanted = column or next(iter(found), 1)
     fits = table.ndim == 2 and wanted <= table.shape[1] and len(table) == trials
     if not fits or not code_columns(table[:, wanted - 1 : wanted]):

@@ -36,8 +36,6 @@ class FifInput(SignalInput, FilesInput):
             return mne.read_epochs(file, preload=True)
         if RAW & found:
             return mne.io.read_raw_fif(file)
-        raise InputError(
-            "averages cannot be decoded" if EVOKED in found else "there is no recording in the file",
-            expected="epochs, or a continuous recording",
-            hint="save the epochs as they are before they are averaged",
-        )
+        problem = "averages cannot be decoded" if EVOKED in found else "there is no recording in the file"
+        hint = "save the epochs as they are before they are averaged"
+        raise InputError(problem, expected="epochs, or a continuous recording", hint=hint)

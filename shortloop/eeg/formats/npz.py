@@ -76,11 +76,8 @@ def _arrays(file: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
         numpy_files.refuse_missing(KEYS, keys, "save the four arrays with numpy.savez")
         data, y, times, ch = (numpy_files.read_array(content, key) for key in KEYS)
     if data.shape != (y.size, ch.size, times.size) or (y.ndim, ch.ndim, times.ndim) != (1, 1, 1):
-        raise InputError(
-            "the arrays do not fit together",
-            field="X",
-            found=f"X {data.shape}, y {y.shape}, ch {ch.shape}, t {times.shape}",
-            expected="X (trials, channels, samples), y (trials), ch (channels), t (samples)",
-        )
+        found = f"X {data.shape}, y {y.shape}, ch {ch.shape}, t {times.shape}"
+        expected = "X (trials, channels, samples), y (trials), ch (channels), t (samples)"
+        raise InputError("the arrays do not fit together", field="X", found=found, expected=expected)
     numpy_files.refuse_other_types({"X": data, "t": times})
     return data, y, times.astype(np.float64), ch

@@ -294,11 +294,8 @@ def _refuse_labels_among_features(found: Found, hint: str) -> None:
     for name, values in zip(found.features, np.asarray(found.cells[0]).T):
         encodes = _what_it_encodes(values, labels)
         if encodes:
-            raise InputError(
-                f"a feature {encodes}: anybody could tell the classes from it",
-                field=name,
-                hint=hint,
-            )
+            problem = f"a feature {encodes}: anybody could tell the classes from it"
+            raise InputError(problem, field=name, hint=hint)
 
 
 def _what_it_encodes(values: np.ndarray, labels: np.ndarray) -> str:

@@ -234,11 +234,8 @@ def check_keys(
 def set_class(labels: dict[T, int], key: T, label: int, event: str, classes: Sequence[str]) -> None:
     """Set the class of an event; raise InputError if it has another one."""
     if labels.setdefault(key, label) != label:
-        raise InputError(
-            "an event belongs to two classes",
-            field="input.events",
-            found=f"{event} in {classes[labels[key]]} and {classes[label]}",
-        )
+        found = f"{event} in {classes[labels[key]]} and {classes[label]}"
+        raise InputError("an event belongs to two classes", field="input.events", found=found)
 
 
 def kept_channels(names: Sequence[str], drop: Sequence[str], *, known: Sequence[str]) -> list[str]:

@@ -156,12 +156,10 @@ def _drop_copies(
     number, (other, same) = next(iter(copies.items()))
     where = f"the first is trial {number + 1}, as trial {same + 1} of {other.file.name}"
     if any(first.labels[at] != part.labels[index] for index, (first, at) in copies.items()):
-        raise InputError(
-            "a trial is there twice under different classes",
-            file=part.file,
-            found=f"{len(copies)} trials that are there twice, {where}",
-            hint="save each trial once, with the class that it has, or leave one of several files out",
-        )
+        problem = "a trial is there twice under different classes"
+        found = f"{len(copies)} trials that are there twice, {where}"
+        hint = "save each trial once, with the class that it has, or leave one of several files out"
+        raise InputError(problem, file=part.file, found=found, hint=hint)
     warn(
         f"{participant}, {part.file.name}: {len(copies)} of {len(part.labels)} trials are there twice, "
         f"{where}: left out; they were joined twice, or drawn with replacement to balance the classes"

@@ -96,12 +96,10 @@ def _check_samples(signal: Any, file: Path) -> None:
     beside = {path.resolve() for path in folder.iterdir()}
     for path in map(Path, filter(None, getattr(signal, "filenames", ()))):
         if path.is_file() and path.resolve() not in beside:
-            raise InputError(
-                "samples are in a file that is not known to belong to the recording",
-                found=path,
-                expected="files in the same folder, with the names that the writer of the format gives them",
-                hint="save the recording again where it is, in place of moving or renaming its files",
-            )
+            problem = "samples are in a file that is not known to belong to the recording"
+            expected = "files in the same folder, with the names that the writer of the format gives them"
+            hint = "save the recording again where it is, in place of moving or renaming its files"
+            raise InputError(problem, found=path, expected=expected, hint=hint)
         needed = FDT_BYTES * len(signal.ch_names) * signal.n_times
         if path.suffix == ".fdt" and path.stat().st_size != needed:
             raise InputError(

@@ -105,12 +105,9 @@ class SimulatedInput(GeneratedInput):
 
         first, last = (round(edge * self.sfreq) for edge in (self.tmin, self.tmax))
         if last <= first:
-            raise InputError(
-                "the simulated epochs end before they begin",
-                field="input.tmax",
-                found=f"{self.tmax} s",
-                expected=f"later than input.tmin, {self.tmin} s",
-            )
+            problem = "the simulated epochs end before they begin"
+            expected = f"later than input.tmin, {self.tmin} s"
+            raise InputError(problem, field="input.tmax", found=f"{self.tmax} s", expected=expected)
         return np.arange(first, last + 1) / self.sfreq
 
     def _window(self, times: FloatArray, training: bool) -> FloatArray:
@@ -121,12 +118,10 @@ class SimulatedInput(GeneratedInput):
         onset, offset = self.onset + late, self.offset + late
         inside = (times > onset) & (times < offset)
         if not inside.any():
-            raise InputError(
-                "the class patterns would be in no sample of the epochs",
-                field="input.onset",
-                found=f"patterns from {onset:g} to {offset:g} s",
-                expected=f"onset before offset, within {times[0]:g} to {times[-1]:g} s",
-            )
+            problem = "the class patterns would be in no sample of the epochs"
+            found = f"patterns from {onset:g} to {offset:g} s"
+            expected = f"onset before offset, within {times[0]:g} to {times[-1]:g} s"
+            raise InputError(problem, field="input.onset", found=found, expected=expected)
         return np.where(inside, np.sin(np.pi * (times - onset) / (offset - onset)) ** 2, 0.0)
 
 

@@ -114,21 +114,16 @@ class TableInput(FeaturesInput):
                 continue
             seen = _texts(table[column])
             if not (seen == composed(wanted)).any():
-                raise InputError(
-                    f"the table has no row of {'the phase ' + wanted if field == 'phase' else wanted}",
-                    field=f"input.{field}",
-                    found=", ".join(seen.unique()[:SHOWN]),
-                    hint="write names in the study file as the table has them",
-                )
+                problem = f"the table has no row of {'the phase ' + wanted if field == 'phase' else wanted}"
+                found = ", ".join(seen.unique()[:SHOWN])
+                hint = "write names in the study file as the table has them"
+                raise InputError(problem, field=f"input.{field}", found=found, hint=hint)
             table = table[seen == composed(wanted)]
         empty = int((_texts(table[self.label]) == "").sum())
         if empty:
-            raise InputError(
-                "rows have no class",
-                field="input.label",
-                found=f"{empty} of {len(table)} rows without a value of '{self.label}'",
-                hint="fill them in, or leave these rows out of the file",
-            )
+            found = f"{empty} of {len(table)} rows without a value of '{self.label}'"
+            hint = "fill them in, or leave these rows out of the file"
+            raise InputError("rows have no class", field="input.label", found=found, hint=hint)
         return table
 
 

@@ -75,13 +75,10 @@ def _loaded(file: Path) -> tuple[Found, list[float] | None]:
         )
     missing = [name for name in FIELDS if name not in struct]
     if missing:
-        raise InputError(
-            f"the struct has no field {', '.join(missing)}",
-            field=file.stem,
-            found=", ".join(struct),
-            expected=", ".join(FIELDS),
-            hint="save the classification data with all fields",
-        )
+        problem = f"the struct has no field {', '.join(missing)}"
+        found = ", ".join(struct)
+        hint = "save the classification data with all fields"
+        raise InputError(problem, field=file.stem, found=found, expected=", ".join(FIELDS), hint=hint)
     trials, features = ([str(each).rstrip() for each in np.ravel(struct[name])] for name in FIELDS[:2])
     feature = struct["feature"]
     cells = [np.asarray(each) for each in (feature if isinstance(feature, list) else [feature])]

@@ -56,11 +56,9 @@ class XdfInput(SignalInput, FilesInput):
                 length = int.from_bytes(stream.read(width), "little") if width in (1, 4, 8) else size
                 at += 1 + width + length
         if at != size:
-            raise InputError(
-                "the file is truncated",
-                found=f"{size:,} bytes, which end within a chunk",
-                hint="copy it again; if the recorder stopped in the middle, export what is there as .fif",
-            )
+            found = f"{size:,} bytes, which end within a chunk"
+            hint = "copy it again; if the recorder stopped in the middle, export what is there as .fif"
+            raise InputError("the file is truncated", found=found, hint=hint)
         return UNPACKED * size
 
     def open(self, file: Path, participant: str) -> Any:
@@ -121,12 +119,9 @@ class XdfInput(SignalInput, FilesInput):
             chosen = [each for each in others if not float(_first(each["info"], "nominal_srate") or 0)]
         unknown = {*self.markers} - {name for each in chosen for name in _names(each)}
         if unknown:
-            raise InputError(
-                "no such marker stream",
-                field="input.markers",
-                found=", ".join(map(_described, streams)),
-                expected=", ".join(sorted(unknown)),
-            )
+            found = ", ".join(map(_described, streams))
+            expected = ", ".join(sorted(unknown))
+            raise InputError("no such marker stream", field="input.markers", found=found, expected=expected)
         stamps = np.concatenate([np.zeros(0), *(np.asarray(each["time_stamps"], float) for each in chosen)])
         texts = [_text(row) for each in chosen for row in each["time_series"]]
         order = np.argsort(stamps, kind="stable")
@@ -223,12 +218,8 @@ def _even(stamps: Any, breaks: Any, name: str) -> Any:
         worst = max(worst, float(np.max(np.abs(blocks))))
     said = f"time stamps of {name} are up to {worst:.2g} s off the even times of its samples"
     if worst > LARGEST:
-        raise InputError(
-            "samples are lost",
-            found=said,
-            expected=f"at most {LARGEST:g} s",
-            hint="split the recording there",
-        )
+        hint = "split the recording there"
+        raise InputError("samples are lost", found=said, expected=f"at most {LARGEST:g} s", hint=hint)
     if worst > TOLD:
         warn(f"{said}, and so may be events")
     return np.concatenate(parts)
@@ -243,11 +234,8 @@ def _channels(stream: dict[str, Any], given: str | None) -> tuple[list[str], lis
     names = [_first(each, "label") or f"EEG {number}" for number, each in enumerate(listed, start=1)]
     if len({*names}) < count:
         twice = [name for name, times in Counter(names).items() if times > 1]
-        raise InputError(
-            "channels of the stream have the same name",
-            found=", ".join(twice),
-            hint="rename them in the file",
-        )
+        problem = "channels of the stream have the same name"
+        raise InputError(problem, found=", ".join(twice), hint="rename them in the file")
     kinds = [KINDS.get(_first(each, "type").casefold(), "misc") for each in listed]
     units = [voltage(_first(each, "unit") or "µV") for each in listed]
     others = [

@@ -19,11 +19,8 @@ def declared(file: Path) -> int:
     pointed = pointed_to(file)
     away = [said[each] for each in pointed if len(Path(said[each]).parts) > 1]
     if away:  # MNE would read it there, and no job key would cover it
-        raise InputError(
-            "the header names a file in another folder",
-            found=", ".join(away),
-            hint="put them there, and name them in the header without a folder",
-        )
+        hint = "put them there, and name them in the header without a folder"
+        raise InputError("the header names a file in another folder", found=", ".join(away), hint=hint)
     for path in pointed.values():
         if not path.is_file():
             own = file.with_suffix(path.suffix)
@@ -43,12 +40,10 @@ def declared(file: Path) -> int:
         last = max((int(at) for at in MARKER.findall(markers)), default=0)
         samples = int(said.get("DataPoints") or 0)
         if size % width or size // width < max(samples, last, 1):
-            raise InputError(
-                "the samples are truncated",
-                found=f"{pointed['DataFile'].name} with {size / width:.10g} samples",
-                expected=f"{samples}" if samples else f"whole ones, and one for the last marker, at {last}",
-                hint="copy the files again from their source",
-            )
+            found = f"{pointed['DataFile'].name} with {size / width:.10g} samples"
+            expected = f"{samples}" if samples else f"whole ones, and one for the last marker, at {last}"
+            hint = "copy the files again from their source"
+            raise InputError("the samples are truncated", found=found, expected=expected, hint=hint)
     return file.stat().st_size
 
 

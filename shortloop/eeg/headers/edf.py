@@ -63,12 +63,10 @@ def declared(file: Path) -> int:
     with file.open("rb") as stream:
         first = stream.read(8)
     if size < NAMES or first not in (EDF, BDF):
-        raise InputError(
-            "the file is not EDF, nor BDF",
-            found=f"{size} bytes that begin with {first!r}",
-            expected="a header that begins with '0' or 'BIOSEMI'",
-            hint="check that the file is whole and of the format that the study names",
-        )
+        found = f"{size} bytes that begin with {first!r}"
+        expected = "a header that begins with '0' or 'BIOSEMI'"
+        hint = "check that the file is whole and of the format that the study names"
+        raise InputError("the file is not EDF, nor BDF", found=found, expected=expected, hint=hint)
     header = EdfHeader.read(file)
     per_record = header.width * sum(header.samples)
     whole, rest = divmod(size - header.start, per_record)

@@ -43,12 +43,10 @@ def _block_kinds(stream: IO[bytes], size: int | None) -> Iterator[int]:
         kind, _, length, following = TAG.unpack(header) if len(header) == TAG.size else (0, 0, -1, 0)
         end = at + TAG.size + length
         if length < 0 or 0 < following < end or (size is not None and max(end, following) > size):
-            raise InputError(
-                "the file cannot be read",
-                found="truncated or damaged" + ("" if size is None else f": {size} bytes"),
-                expected=f"a tag at byte {at} that ends within them",
-                hint="copy the file again from its source",
-            )
+            found = "truncated or damaged" + ("" if size is None else f": {size} bytes")
+            expected = f"a tag at byte {at} that ends within them"
+            hint = "copy the file again from its source"
+            raise InputError("the file cannot be read", found=found, expected=expected, hint=hint)
         if kind == BLOCK_START and length == 4:
             yield int.from_bytes(stream.read(4), "big", signed=True)
         if following < 0:

@@ -39,11 +39,9 @@ def declared(file: Path) -> int:
             kind, length = struct.unpack(f"{order}2I", tag) if len(tag) == TAG_BYTES else (0, 0)
             at += TAG_BYTES + length
             if kind not in (MATRIX, COMPRESSED) or at > size:
-                raise InputError(
-                    "the file cannot be read",
-                    found=f"{size} bytes, of which the last variable needs {at} or is damaged",
-                    hint="copy the file again from its source",
-                )
+                found = f"{size} bytes, of which the last variable needs {at} or is damaged"
+                hint = "copy the file again from its source"
+                raise InputError("the file cannot be read", found=found, hint=hint)
             if kind == COMPRESSED:
                 peek = stream.read(min(PEEK, length))
                 length = struct.unpack(f"{order}2I", zlib.decompressobj().decompress(peek, TAG_BYTES))[1]
@@ -58,12 +56,10 @@ def _order(stream: IO[bytes], size: int) -> str:
     version = header[125 if order == "<" else 124 :][:1]
     old = 0 in header[:4]
     if old or len(header) < HEADER_BYTES or header[126:] not in (b"MI", b"IM") or version != bytes([LEVEL_5]):
-        raise InputError(
-            "the file cannot be read",
-            found="level 4, or no .mat file" if old else f"{size} bytes, without a header of level 5",
-            expected="a .mat file of MATLAB's versions 5 to 7.3",
-            hint="save it with save(…, '-v6')" if old else "copy the file again from its source",
-        )
+        found = "level 4, or no .mat file" if old else f"{size} bytes, without a header of level 5"
+        expected = "a .mat file of MATLAB's versions 5 to 7.3"
+        hint = "save it with save(…, '-v6')" if old else "copy the file again from its source"
+        raise InputError("the file cannot be read", found=found, expected=expected, hint=hint)
     return order
 
 

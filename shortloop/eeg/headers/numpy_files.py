@@ -50,12 +50,9 @@ def read_array(content: Any, key: str, file: Path | None = None) -> np.ndarray:
     except ValueError as error:
         if not any(words in str(error) for words in ("allow_pickle", "Python objects in dtype")):
             raise
-        raise InputError(
-            f"{TEXTS.get(key, key)} are Python objects, which are not read",
-            file=file,
-            field=key,
-            hint=f"save it again with {key}.astype({'str' if key in TEXTS else 'float'})",
-        ) from None
+        problem = f"{TEXTS.get(key, key)} are Python objects, which are not read"
+        hint = f"save it again with {key}.astype({'str' if key in TEXTS else 'float'})"
+        raise InputError(problem, file=file, field=key, hint=hint) from None
     return found
 
 
@@ -73,12 +70,9 @@ def refuse_missing(keys: Collection[str], known: Collection[str], hint: str) -> 
 
 def refuse_other_types(arrays: Mapping[str, np.ndarray]) -> None:
     if any(array.dtype.kind not in "iuf" for array in arrays.values()):
-        raise InputError(
-            "X and t must hold real numbers",
-            field="X",
-            found=", ".join(f"{key} {array.dtype}" for key, array in arrays.items()),
-            hint="save both as floating-point numbers",
-        )
+        found = ", ".join(f"{key} {array.dtype}" for key, array in arrays.items())
+        hint = "save both as floating-point numbers"
+        raise InputError("X and t must hold real numbers", field="X", found=found, hint=hint)
 
 
 def as_text(value: object) -> str:
@@ -96,11 +90,8 @@ def _declared(stream: IO[bytes], length: int, name: str) -> int:
     shape, dtype = shape_and_type(stream)
     size, left = math.prod(shape) * dtype.itemsize, length - stream.tell()
     if size > left and not dtype.hasobject:
-        raise InputError(
-            "the file cannot be read",
-            field=name,
-            found=f"{left} bytes",
-            expected=f"{size} bytes: shape {shape} of {dtype}",
-            hint="copy the file again from its source, or save it again",
-        )
+        problem = "the file cannot be read"
+        expected = f"{size} bytes: shape {shape} of {dtype}"
+        hint = "copy the file again from its source, or save it again"
+        raise InputError(problem, field=name, found=f"{left} bytes", expected=expected, hint=hint)
     return max(length, math.prod(shape) * DOUBLE)

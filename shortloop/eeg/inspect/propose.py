@@ -270,11 +270,9 @@ def _span(scan: Scan) -> tuple[float, float]:
         return epochs_of(sorted({each.rate for each in every}))
     start, stop = max(each.start for each in every), min(each.stop for each in every)
     if stop <= start:
-        raise InputError(
-            "the epochs of the recordings have no time in common",
-            found=f"from {start:g} s at the latest, to {stop:g} s at the earliest",
-            hint="look at their phases apart: give --data the folder, or a folder with links, of one of them",
-        )
+        found = f"from {start:g} s at the latest, to {stop:g} s at the earliest"
+        hint = "look at their phases apart: give --data the folder, or a folder with links, of one of them"
+        raise InputError("the epochs of the recordings have no time in common", found=found, hint=hint)
     return start, stop
 
 

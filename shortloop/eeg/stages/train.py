@@ -30,12 +30,10 @@ class Train(Stage):
         from shortloop.eeg.stages.feature_files import load_features
 
         if self.decoding.subsample:
-            raise InputError(
-                "the build script does not subsample features",
-                field="decoding.subsample",
-                expected="features from `subsampled`",
-                hint="copy build_scripts/build_pipeline.py from a new project (shortloop init)",
-            )
+            problem = "the build script does not subsample features"
+            expected = "features from `subsampled`"
+            hint = "copy build_scripts/build_pipeline.py from a new project (shortloop init)"
+            raise InputError(problem, field="decoding.subsample", expected=expected, hint=hint)
         self._data = load_features(self.features, self.phase)
         warm_up(self.estimator)
         if self.decisions:
@@ -49,13 +47,11 @@ class Train(Stage):
         known = {*labels.tolist()}
         lacking = [fold for fold in range(count) if {*labels[self._folds != fold].tolist()} != known]
         if lacking:  # before trials are drawn (decoding.subsample), the stage `check` says which
-            raise InputError(
-                "whole runs cannot be held out: a fold would train without trials of a class",
-                participant=self.partition,
-                field="decoding.fold_by",
-                expected=f"each class in several files of the {self.phase} phase",
-                hint="ask for other decoding.folds, or take fold_by = 'trial'",
-            )
+            problem = "whole runs cannot be held out: a fold would train without trials of a class"
+            field = "decoding.fold_by"
+            expected = f"each class in several files of the {self.phase} phase"
+            hint = "ask for other decoding.folds, or take fold_by = 'trial'"
+            raise InputError(problem, participant=self.partition, field=field, expected=expected, hint=hint)
         self._decoding = self.decoding.model_copy(update={"folds": count})
 
     def units(self) -> int:

@@ -122,12 +122,10 @@ def refuse_unknown_version() -> None:
 
     version = getattr(accelerator, "__version__", None)
     if version not in KNOWN_VERSIONS:
-        raise InputError(
-            "unknown version of exax (the package accelerator), whose server Shortloop patches",
-            found=version or "no version",
-            expected=" or ".join(KNOWN_VERSIONS),
-            hint=f"pip install 'accelerator=={KNOWN_VERSIONS[-1]}', or a Shortloop made for your version",
-        )
+        problem = "unknown version of exax (the package accelerator), whose server Shortloop patches"
+        expected = " or ".join(KNOWN_VERSIONS)
+        hint = f"pip install 'accelerator=={KNOWN_VERSIONS[-1]}', or a Shortloop made for your version"
+        raise InputError(problem, found=version or "no version", expected=expected, hint=hint)
 
 
 def board_later() -> None:
@@ -230,13 +228,9 @@ def private_folder() -> Path:
     folder = project_directory() / ".socket.dir"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not _close(folder):
-        raise InputError(
-            "the folder of the exax server's sockets belongs to another user",
-            file=folder,
-            found=f"user {folder.stat().st_uid}",
-            expected=f"user {os.geteuid()}",
-            hint=OWN_COPY,
-        )
+        problem = "the folder of the exax server's sockets belongs to another user"
+        found = f"user {folder.stat().st_uid}"
+        raise InputError(problem, file=folder, found=found, expected=f"user {os.geteuid()}", hint=OWN_COPY)
     return folder
 
 

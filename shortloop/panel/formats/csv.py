@@ -84,14 +84,12 @@ class CsvInput(FileInput):
             padded = texts[texts.str.match(r"\s*0\d")].unique()
             numbers = {*texts.unique()} & {text.strip().lstrip("0") for text in padded}
             if len(padded) and (numbers or len({text.strip().lstrip("0") for text in padded}) < len(padded)):
-                raise InputError(
-                    "group numbers that differ only in leading zeros",
-                    file=file,
-                    field="groups.by",
-                    found=f"{name}: {', '.join(sorted({*padded[:3], *sorted(numbers)[:3]}))}",
-                    expected="each number written in one way",
-                    hint="if they are names, put a letter in front of each",
-                )
+                problem = "group numbers that differ only in leading zeros"
+                field = "groups.by"
+                found = f"{name}: {', '.join(sorted({*padded[:3], *sorted(numbers)[:3]}))}"
+                expected = "each number written in one way"
+                hint = "if they are names, put a letter in front of each"
+                raise InputError(problem, file=file, field=field, found=found, expected=expected, hint=hint)
 
     def _wanted(self, file: Path, frame: pd.DataFrame) -> list[str]:
         missing = ", ".join(name for name in self.columns if name not in frame.columns)
@@ -104,11 +102,9 @@ class CsvInput(FileInput):
     def _check_names(self, file: Path, names: list[str]) -> None:
         twice = sorted({name for name in names if name and names.count(name) > 1})
         if twice and (not self.columns or {*twice} & {*self.columns}):
-            raise InputError(
-                "several columns have the same name",
-                file=file,
-                field="input.columns",
-                found=", ".join(twice),
-                expected="a name of its own for each",
-                hint="rename them in the first line, or name the `columns` to read, without these",
-            )
+            problem = "several columns have the same name"
+            field = "input.columns"
+            found = ", ".join(twice)
+            expected = "a name of its own for each"
+            hint = "rename them in the first line, or name the `columns` to read, without these"
+            raise InputError(problem, file=file, field=field, found=found, expected=expected, hint=hint)

@@ -24,12 +24,10 @@ def train_machines(x: FloatArray, labellings: Labellings, estimator: Any) -> Ite
     """Train every fold of one bin (trials, features) on each of many label vectors."""
     # The estimator has a method `solver`, so that its key holds its own solver and no other.
     if (labellings.train_counts == 0).any():
-        raise InputError(
-            "this classifier needs training trials of every class in every fold",
-            field="labels",
-            expected=f"each of 0 … {labellings.n_classes - 1}",
-            hint="use fewer folds, or leave out rare classes",
-        )
+        problem = "this classifier needs training trials of every class in every fold"
+        expected = f"each of 0 … {labellings.n_classes - 1}"
+        hint = "use fewer folds, or leave out rare classes"
+        raise InputError(problem, field="labels", expected=expected, hint=hint)
     solve, n_machines = estimator.solver(labellings.n_classes)
     fewest = len(x) - max(map(len, labellings.held_out))
     contrasts, n_labels = labellings.n_classes - 1, len(labellings)

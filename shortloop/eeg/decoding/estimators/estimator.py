@@ -82,12 +82,9 @@ class EstimatorSettings(Tagged):
 
 def no_class_weights(found: str) -> InputError:
     """InputError for an estimator without class weights."""
-    return InputError(
-        "the estimator has no class weights",
-        field="decoding.class_weight",
-        found=found,
-        hint="subsample the larger classes instead (decoding.subsample = true), or choose another estimator",
-    )
+    problem = "the estimator has no class weights"
+    hint = "subsample the larger classes instead (decoding.subsample = true), or choose another estimator"
+    return InputError(problem, field="decoding.class_weight", found=found, hint=hint)
 
 
 def one_versus_rest(n_classes: int) -> str:

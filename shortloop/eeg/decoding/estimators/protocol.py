@@ -91,12 +91,10 @@ class ClassifierSettings(EstimatorSettings):
         try:
             estimator.fit(x, labels)
         except (ValueError, NotImplementedError) as error:  # e.g. parameters that exclude each other
-            raise InputError(
-                "the estimator cannot be trained",
-                field="estimator",
-                found=f"{self.called()} ({error})",
-                hint="correct its parameters, or choose another",
-            ) from error
+            problem = "the estimator cannot be trained"
+            found = f"{self.called()} ({error})"
+            hint = "correct its parameters, or choose another"
+            raise InputError(problem, field="estimator", found=found, hint=hint) from error
         if not _is_linear(estimator):
             return Fitted(None, None, estimator=estimator)
         weights, intercepts = np.atleast_2d(estimator.coef_), np.atleast_1d(estimator.intercept_)

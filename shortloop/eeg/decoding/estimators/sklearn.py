@@ -75,13 +75,11 @@ class SklearnSettings(ClassifierSettings):
         return made
 
     def _wrong_path(self, why: str) -> InputError:
-        return InputError(
-            "the estimator is not a classifier that can be created",
-            field="estimator.path",
-            found=f"{self.path} ({why})",
-            expected="the import path of a scikit-learn classifier",
-            hint="for example sklearn.naive_bayes.GaussianNB",
-        )
+        problem = "the estimator is not a classifier that can be created"
+        found = f"{self.path} ({why})"
+        expected = "the import path of a scikit-learn classifier"
+        hint = "for example sklearn.naive_bayes.GaussianNB"
+        return InputError(problem, field="estimator.path", found=found, expected=expected, hint=hint)
 
     def _set_parameters(self, made: Any) -> None:
         known = made.get_params(deep=True)  # and those of its parts
@@ -98,12 +96,9 @@ class SklearnSettings(ClassifierSettings):
             if hasattr(made, "_parameter_constraints"):  # which a class of one's own need not have
                 made._validate_params()  # noqa: SLF001  nothing public checks parameters before `fit`
         except ValueError as error:
-            raise InputError(
-                "the estimator does not take this value",
-                field="estimator.params",
-                found=str(error),
-                hint="correct the value, or remove it for the estimator's default",
-            ) from None
+            problem = "the estimator does not take this value"
+            hint = "correct the value, or remove it for the estimator's default"
+            raise InputError(problem, field="estimator.params", found=str(error), hint=hint) from None
 
     def called(self) -> str:
         return self.path

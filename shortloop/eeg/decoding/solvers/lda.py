@@ -29,12 +29,9 @@ def lda_weights(
     codes = dummy_codes(np.asarray(labels), n_classes)
     counts = np.stack([(labels == k).sum(axis=1) for k in range(n_classes)]).astype(np.float64)
     if (counts == 0).any() or (counts.sum(axis=0) != len(x)).any():
-        raise InputError(
-            "LDA needs trials of every class",
-            field="labels",
-            found=f"classes of {int(counts.min())} trials",
-            expected=f"each of 0 … {n_classes - 1} at least once, and no others",
-        )
+        found = f"classes of {int(counts.min())} trials"
+        expected = f"each of 0 … {n_classes - 1} at least once, and no others"
+        raise InputError("LDA needs trials of every class", field="labels", found=found, expected=expected)
     x = np.asarray(x, dtype=np.float64)
     mean = x.mean(axis=0)
     basis = decompose(x - mean)

@@ -62,11 +62,9 @@ def part_of(
             phase = next(iter(settings.sections))
             found, recorded["sections"] = events_within(found, signal, settings.sections, phase)
     elif settings.sections:
-        raise InputError(
-            "sections are of continuous recordings, and these are epochs",
-            field="input.sections",
-            hint="leave them out; phases that have events of their own are told apart by input.phase_events",
-        )
+        problem = "sections are of continuous recordings, and these are epochs"
+        hint = "leave them out; phases that have events of their own are told apart by input.phase_events"
+        raise InputError(problem, field="input.sections", hint=hint)
     else:
         names = {number: name for name, number in signal.event_id.items()}
         seen = Counter(names[number] for number in signal.events[:, 2])
@@ -306,12 +304,10 @@ def _cropped(epochs: Any, labels: dict[int, int], settings: EpochedInput) -> tup
     tmax = last if settings.tmax is None else settings.tmax
     half = 0.5 / epochs.info["sfreq"]
     if tmin < first - half or tmax > last + half or tmax <= tmin:
-        raise InputError(
-            "the epochs in the file are shorter",
-            field="input.tmin" if tmin < first - half else "input.tmax",
-            found=f"{first:g} to {last:g} s",
-            expected=f"{tmin:g} to {tmax:g} s",
-        )
+        problem = "the epochs in the file are shorter"
+        field = "input.tmin" if tmin < first - half else "input.tmax"
+        found = f"{first:g} to {last:g} s"
+        raise InputError(problem, field=field, found=found, expected=f"{tmin:g} to {tmax:g} s")
     _check_baseline(settings, first, last, 2 * half)
     epochs = epochs.load_data()[np.flatnonzero(np.isin(epochs.events[:, 2], list(labels)))]
     if settings.preprocessing.baseline is not None:

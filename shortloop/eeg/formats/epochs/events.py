@@ -58,12 +58,10 @@ def find_events(raw: Any, settings: EpochedInput, wanted: dict[str, int], file: 
     if first is None:
         tables = [f"row with an onset and an event in {path.name}" for path in events_beside(file)]
         looked_for = [tables[0] if source == "tsv" and tables else SOURCES[source] for source in sources]
-        raise InputError(
-            "the recording has no events",
-            field="input.event_source",
-            found=f"no {' and no '.join(looked_for)}",
-            hint="put a table NAME_events.tsv with the columns onset and trial_type beside it",
-        )
+        problem = "the recording has no events"
+        field = "input.event_source"
+        hint = "put a table NAME_events.tsv with the columns onset and trial_type beside it"
+        raise InputError(problem, field=field, found=f"no {' and no '.join(looked_for)}", hint=hint)
     return first
 
 
@@ -292,13 +290,10 @@ def _plain(value: Any) -> Any:
 
 def _nowhere(settings: EpochedInput, found: str) -> InputError:
     field = "event_column" if settings.event_column is not None else "event_query"
-    return InputError(
-        "events have no columns",
-        field=f"input.{field}",
-        found=found,
-        expected="a table NAME_events.tsv, metadata of epochs, or fields of EEGLAB's events",
-        hint=f"write such a table beside the recording, or leave {field} out",
-    )
+    problem = "events have no columns"
+    expected = "a table NAME_events.tsv, metadata of epochs, or fields of EEGLAB's events"
+    hint = f"write such a table beside the recording, or leave {field} out"
+    return InputError(problem, field=f"input.{field}", found=found, expected=expected, hint=hint)
 
 
 def name_by_events(epochs: Any, file: Path) -> Any:

@@ -29,13 +29,10 @@ def read_events(
     there = [name for name in columns if dialect is not None and name in dialect.names]
     if dialect is None or not there or "onset" not in dialect.names:
         has = "no table" if dialect is None else f"the columns {', '.join(dialect.names)}"
-        raise InputError(
-            "the table of events cannot be read",
-            field=FIELD,
-            found=f"{path.name} with {has}",
-            expected=f"a line of names, with onset (s) and {' or '.join(columns)}",
-            hint="rename its columns so, or name the one with events (input.event_column)",
-        )
+        problem = "the table of events cannot be read"
+        expected = f"a line of names, with onset (s) and {' or '.join(columns)}"
+        hint = "rename its columns so, or name the one with events (input.event_column)"
+        raise InputError(problem, field=FIELD, found=f"{path.name} with {has}", expected=expected, hint=hint)
     table = delimited.read_table(path, dialect).fillna("")
     named = [name for name in there if not table[name].isin(delimited.NO_EVENT).all()] or there
     table = table[~table[named[0]].isin(delimited.NO_EVENT)]
@@ -62,13 +59,10 @@ def _onsets(table: Any, path: Path, dialect: delimited.Dialect, column: str) -> 
     missing = texts.str.strip().isin(delimited.NO_EVENT).to_numpy()
     wrong = np.flatnonzero(~np.isfinite(onsets) & ~missing)
     if len(wrong):
-        raise InputError(
-            "onsets of events are not numbers",
-            field=FIELD,
-            found=f"{path.name}: {_lines(table, dialect, wrong, 'onset')}",
-            expected="a number (s) in each row with an event, or n/a",
-            hint="correct these rows",
-        )
+        problem = "onsets of events are not numbers"
+        found = f"{path.name}: {_lines(table, dialect, wrong, 'onset')}"
+        expected = "a number (s) in each row with an event, or n/a"
+        raise InputError(problem, field=FIELD, found=found, expected=expected, hint="correct these rows")
     lost = np.flatnonzero(missing)
     if len(lost):
         warn(

@@ -39,10 +39,8 @@ def align_to_samples(raw: Any, table: Path | None) -> None:
     times = np.array([np.nan if each is None else float(each[1]) for each in said])
     if not len(times) or not np.isfinite(times).all() or (len(times) > 1 and np.ptp(times) == 0):
         if header.kind in DISCONTINUOUS:
-            raise InputError(
-                "the recording is discontinuous (EDF+D or BDF+D), and its records have no times",
-                hint="export it again, without gaps",
-            )
+            problem = "the recording is discontinuous (EDF+D or BDF+D), and its records have no times"
+            raise InputError(problem, hint="export it again, without gaps")
         return
     start, times = times[0], times - times[0]
     off = times - header.seconds * np.arange(len(times))
@@ -50,12 +48,10 @@ def align_to_samples(raw: Any, table: Path | None) -> None:
         return
     if (np.diff(times) <= 0).any():
         at = int(np.argmax(np.diff(times) <= 0))
-        raise InputError(
-            "times of records go back",
-            found=f"record {at + 2} at {times[at + 1]:g} s, after one at {times[at]:g} s",
-            expected=f"a record every {header.seconds:g} s, or later",
-            hint="export the recording again",
-        )
+        found = f"record {at + 2} at {times[at + 1]:g} s, after one at {times[at]:g} s"
+        expected = f"a record every {header.seconds:g} s, or later"
+        hint = "export the recording again"
+        raise InputError("times of records go back", found=found, expected=expected, hint=hint)
     steps = np.diff(off)
     pauses = np.flatnonzero(np.abs(steps) > OFF) + 1
     first = f"{steps[pauses[0] - 1]:.3g} s at {header.seconds * pauses[0]:g} s" if len(pauses) else ""

@@ -47,12 +47,10 @@ def apply_filters(signal: Any, settings: Preprocessing, channels: Sequence[str])
     edges = {"highpass": settings.highpass, "lowpass": settings.lowpass, "notch": max(notches, default=None)}
     for field, value in edges.items():
         if value is not None and value >= nyquist:
-            raise InputError(
-                "a filter is above half the sampling rate",
-                field=f"input.preprocessing.{field}",
-                found=f"{value:g} Hz",
-                expected=f"less than {nyquist:g} Hz",
-            )
+            problem = "a filter is above half the sampling rate"
+            found = f"{value:g} Hz"
+            expected = f"less than {nyquist:g} Hz"
+            raise InputError(problem, field=f"input.preprocessing.{field}", found=found, expected=expected)
     band = settings.highpass is not None or settings.lowpass is not None
     if (band or notches) and isinstance(signal, mne.io.BaseRaw):
         _check_finite(signal, channels)
@@ -103,12 +101,10 @@ def apply_reference(signal: Any, settings: Preprocessing) -> None:
             if not np.any(np.nan_to_num(signal.info["chs"][index]["loc"][:3]))
         ]
         if lost:
-            raise InputError(
-                "channels without a position cannot be interpolated, nor others from them",
-                field="input.preprocessing.interpolate",
-                found=", ".join(lost),
-                hint="name a montage that has them (input.preprocessing.montage), or drop them (input.drop)",
-            )
+            problem = "channels without a position cannot be interpolated, nor others from them"
+            field = "input.preprocessing.interpolate"
+            hint = "name a montage that has them (input.preprocessing.montage), or drop them (input.drop)"
+            raise InputError(problem, field=field, found=", ".join(lost), hint=hint)
         signal.load_data().interpolate_bads(reset_bads=True)
     if settings.reference is not None:
         names = settings.reference if isinstance(settings.reference, tuple) else ()

@@ -84,11 +84,9 @@ def require_dialect(file: Path, separator: str | None, unit: str) -> Dialect:
     """Find the dialect of a table with a row for each `unit`, or raise InputError."""
     dialect = dialect_of(file, separator)
     if dialect is None:
-        raise InputError(
-            "the file has no header line",
-            expected=f"names of columns in one of the first lines, and below a row for each {unit}",
-            hint="add the line, or name what is between values (input.separator)",
-        )
+        expected = f"names of columns in one of the first lines, and below a row for each {unit}"
+        hint = "add the line, or name what is between values (input.separator)"
+        raise InputError("the file has no header line", expected=expected, hint=hint)
     return dialect
 
 
@@ -175,19 +173,13 @@ def decimal_sign(texts: Iterable[str], separator: str, field: str, hint: str = A
     if isinstance(decimal, str):
         return decimal
     if len(decimal) > 1:
-        raise InputError(
-            "numbers are written in two formats",
-            field=field,
-            found=" and ".join(f"'{each}'" for each in decimal),
-            hint="export the file again in one format",
-        )
+        problem = "numbers are written in two formats"
+        found = " and ".join(f"'{each}'" for each in decimal)
+        raise InputError(problem, field=field, found=found, hint="export the file again in one format")
     (text,) = decimal
-    raise InputError(
-        f"'{text}' may be {text.replace(',', '.')} or {re.sub('[.,]', '', text)}",
-        field=field,
-        found="no number that tells whether this sign is before fractions or between thousands",
-        hint=hint,
-    )
+    problem = f"'{text}' may be {text.replace(',', '.')} or {re.sub('[.,]', '', text)}"
+    found = "no number that tells whether this sign is before fractions or between thousands"
+    raise InputError(problem, field=field, found=found, hint=hint)
 
 
 def numbers(texts: Any, decimal: str) -> Any:

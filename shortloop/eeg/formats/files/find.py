@@ -29,13 +29,9 @@ def find_files(
 ) -> list[Path]:
     """Find files of one participant; ``{participant}*`` of S1 does not match S10."""
     if not folder.is_dir():
-        raise InputError(
-            "the folder of the recordings does not exist",
-            participant=participant,
-            file=folder,
-            field="input.folder",
-            hint="correct it, or put the recordings there",
-        )
+        problem = "the folder of the recordings does not exist"
+        hint = "correct it, or put the recordings there"
+        raise InputError(problem, participant=participant, file=folder, field="input.folder", hint=hint)
     found = [path for pattern in patterns for path in _expand(folder, pattern, participant, field, folders)]
     return list(dict.fromkeys(found))
 

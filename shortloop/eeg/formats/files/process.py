@@ -195,12 +195,10 @@ def _sizes(files: Sequence[Path], participant: str, declared: Declared) -> tuple
             _limit(size, size)
             says = declared(file, participant)
             if says > FEW_BYTES + PACKED * size:
-                raise InputError(
-                    "the file cannot be read",
-                    found=f"{says / 1e6:.0f} MB of arrays in a file of {size / 1e6:.3g} MB",
-                    expected=f"at most {PACKED} times the size of the file",
-                    hint="the file is damaged, or holds next to nothing; if it is fine, save it uncompressed",
-                )
+                found = f"{says / 1e6:.0f} MB of arrays in a file of {size / 1e6:.3g} MB"
+                expected = f"at most {PACKED} times the size of the file"
+                hint = "the file is damaged, or holds next to nothing; if it is fine, save it uncompressed"
+                raise InputError("the file cannot be read", found=found, expected=expected, hint=hint)
         sizes.append(size)
         unpacked.append(max(size, says))
     return sum(sizes), sum(unpacked)

@@ -90,12 +90,12 @@ def _by_phase(recorded: list[Recorded], names: dict[str, dict[str, list[str]]]) 
     """Divide the events of one participant's recordings among phases."""
     found = {}
     for phase, events in names.items():
-        own = []
-        for each in recorded:
-            counts = {rest: sum(each.events.get(n, 0) for n in called) for rest, called in events.items()}
-            own.append(replace(each, events={rest: count for rest, count in counts.items() if count}))
-        if any(each.events for each in own):
-            found[phase] = own
+        counts = [
+            Counter({rest: sum(each.events.get(n, 0) for n in called) for rest, called in events.items()})
+            for each in recorded
+        ]
+        if any(map(Counter.total, counts)):
+            found[phase] = [replace(each, events=dict(+of)) for each, of in zip(recorded, counts)]
     return found
 
 
@@ -178,14 +178,13 @@ def _trials(
     scan: Scan, seen: Mapping[str, Mapping[str, Counter[str]]], names: Iterable[str]
 ) -> dict[str, dict[str, int]]:
     """Count each participant's trials of each class in the training phase; if that is open, the fewest."""
-    found: dict[str, dict[str, int]] = {}
-    for who, events in seen.items():
-        counts = [events[scan.train]] if scan.train else [*events.values()]
-        found[who] = {
-            name: min(sum(of[event] for event in matching(scan.classes.events[name], of)) for of in counts)
-            for name in names
-        }
-    return found
+
+    def fewest(event: str, counts: Collection[Counter[str]]) -> int:
+        return min(sum(of[each] for each in matching(event, of)) for of in counts)
+
+    counts = {who: [of[scan.train]] if scan.train else [*of.values()] for who, of in seen.items()}
+    called = {name: scan.classes.events[name] for name in names}
+    return {who: {name: fewest(event, of) for name, event in called.items()} for who, of in counts.items()}
 
 
 def window_of(start: float, stop: float, rate: float) -> AmplitudeSettings:

@@ -44,10 +44,8 @@ class Classes:
 
 def find_classes(phases: Sequence[Mapping[str, Mapping[str, int]]]) -> Classes:
     """Tell classes from other events, by their counts in each phase and participant."""
-    totals = [
-        Counter(dict(sorted(sum(map(Counter, participants.values()), Counter[str]()).items())))
-        for participants in phases
-    ]
+    added = [sum(map(Counter, participants.values()), Counter[str]()) for participants in phases]
+    totals = [Counter(dict(sorted(total.items()))) for total in added]
     every = totals[0]
     usual = [name for name in every if _is_usual(name, phases[0])]
     shared = [name for name in usual if all(name in total for total in totals)]
@@ -57,8 +55,7 @@ def find_classes(phases: Sequence[Mapping[str, Mapping[str, int]]]) -> Classes:
     if len(sure) > 1 and not any(most <= ALIKE * least for least, most in pairs):
         kept = sure
     doubtful = len(kept) < 2 <= len(shared)  # one of them is a response, a fixation or the like
-    if doubtful:
-        kept = shared
+    kept = shared if doubtful else kept
     if len(kept) < 2 and len(totals) > 1:
         kept = _shared_parts(totals)
     if len(kept) < 2:

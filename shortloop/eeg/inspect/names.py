@@ -61,13 +61,9 @@ def read_names(root: Path, paths: Sequence[Path]) -> NamedFiles:
 
 def unfit(names: Iterable[str]) -> dict[str, str]:
     """Return names that no participant may have, or not beside each other, and why."""
-    names = [*names]
-    bad = {
-        each: f"'{each}' cannot be the name of a participant: rename it"
-        for each in names
-        if not NAME.fullmatch(each)
-    }
-    for same in alike(each for each in names if each not in bad):
+    fit = {each: NAME.fullmatch(each) for each in names}
+    bad = {each: f"'{each}' cannot be the name of a participant: rename it" for each in fit if not fit[each]}
+    for same in alike(each for each in fit if fit[each]):
         bad |= dict.fromkeys(same, f"{' and '.join(same)} differ only by upper and lower case: rename one")
     return bad
 
@@ -187,11 +183,11 @@ def _score(paths: Sequence[_SplitPath], place: Place) -> float:
     if not any(map(NAME.fullmatch, by_name)):
         return -10.0
     score = -0.1 * (number or 0) + 0.01 * level
+    words = [*by_name]
     if number is None:
         score -= 1.5
         words = [unit for name in by_name for unit in _units_of(name) if _is_word(unit)]
     else:
-        words = [*by_name]
         before = (level, number - 1)
         meanings = [name_means(each.at(place), each.by_place.get(before, "")) for each in paths]
         for meaning, points in (("run", -4), ("date", -2), ("participant", 3)):

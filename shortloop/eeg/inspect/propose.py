@@ -193,9 +193,8 @@ def _options(scan: Scan) -> Iterator[str]:
 def _events(scan: Scan) -> Iterator[str]:
     events = scan.classes.events
     for phase, called in scan.event_names.items():
-        yield from (
-            _set(called.get(event, []), "phase_events", phase, name) for name, event in events.items()
-        )
+        for name, event in events.items():
+            yield _set(called.get(event, []), "phase_events", phase, name)
     if not scan.event_names and any(event != name for name, event in events.items()):
         yield from (_set([event], "events", name) for name, event in events.items())
     if scan.sections:

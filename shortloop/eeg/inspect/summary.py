@@ -110,13 +110,11 @@ def _channels(scan: Scan) -> list[str]:
         return []
     shared, dropped = scan.shared_channels(), scan.channels_to_drop()
     counts = Counter(name for each in every for name in each.channels if name not in shared)
-    lines = []
-    if counts:
-        some = _some((f"{name} (in {count})" for name, count in counts.items()), 20)
-        lines.append(f"left out: channels that not all of the {len(every)} recordings have: {some}")
-    if dropped:
-        lines.append(f"left out: channels that are not EEG, by their names: {_some(dropped, 20)}")
-    return lines
+    some = _some((f"{name} (in {count})" for name, count in counts.items()), 20)
+    return [
+        *([f"left out: channels that not all of the {len(every)} recordings have: {some}"] if counts else []),
+        *([f"left out: channels that are not EEG, by their names: {_some(dropped, 20)}"] if dropped else []),
+    ]
 
 
 def _range(values: Sequence[float], form: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from shortloop.analyses import Analysis, Comparison
 from shortloop.base.errors import InputError
-from shortloop.cli.output import moment, print_document, print_lines, print_table
+from shortloop.cli.output import moment, print_json, print_lines, print_table
 from shortloop.cli.why import cause_fields, print_causes
 from shortloop.plan.explain.causes import ArrayDifference, Cause, array_differences, explain
 from shortloop.project.project import configuration
@@ -36,17 +36,15 @@ def compare_jobs(
     comparison = next(filter(None, found), None)
     where = (figure or _default_file(one, other)) if comparison is not None else None
     if as_json:
-        print_document(
-            {
-                "jobs": [_fields(each) for each in (one, other)],
-                "recorded": recorded is not None,
-                "causes": cause_fields(causes),
-                "arrays": [each._asdict() for each in arrays],
-                "same": same,
-                "files": files,
-                "numbers": [] if comparison is None else [each._asdict() for each in comparison.numbers],
-                "figure": _draw(comparison, where) if comparison is not None and where is not None else None,
-            }
+        print_json(
+            jobs=[_fields(each) for each in (one, other)],
+            recorded=recorded is not None,
+            causes=cause_fields(causes),
+            arrays=[each._asdict() for each in arrays],
+            same=same,
+            files=files,
+            numbers=[] if comparison is None else [each._asdict() for each in comparison.numbers],
+            figure=_draw(comparison, where) if comparison is not None and where is not None else None,
         )
         return
     rows = [

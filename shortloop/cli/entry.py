@@ -98,7 +98,7 @@ def _end_with(error: Exception) -> typing.NoReturn:
 def _end(status: Any, error: InputError, quiet: bool = False) -> typing.NoReturn:
     """Print an error, with --json as a document, and exit."""
     if output.asks_for_json():
-        output.print_document({"error": output.error_fields(error)})
+        output.print_json(error=output.error_fields(error))
     elif not quiet:
         lines = f"shortloop: {error.message}".split("\n")
         if sys.stderr.isatty():

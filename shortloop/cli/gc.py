@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from shortloop.base.errors import InputError
 from shortloop.base.text import amount, counted, duration
 from shortloop.cli.jobs import entry_fields
-from shortloop.cli.output import parse_age, parse_size, print_document, print_lines, print_table
+from shortloop.cli.output import parse_age, parse_size, print_json, print_lines, print_table
 from shortloop.store.store import Store
 from shortloop.store.workdir import is_gone
 from shortloop.upkeep.deletion import delete, idle_project, old_parts, pipelines_of, to_delete
@@ -43,18 +43,14 @@ def collect_garbage(
     total = sum(each.size for each in entries)
     unfinished = 0 if really else len(old_parts())
     if as_json:
-        print_document(
-            {
-                "jobs": [entry_fields(each) for each in chosen],
-                "deleted": really,
-                "bytes": freed,
-                "bytes_left": total - freed,
-                "jobs_left": len(entries) - len(chosen),
-                "unfinished_files": unfinished,
-                "kept_for": [
-                    {**of._asdict(), "jobs": jobs, "gone": is_gone(of.project)} for of, jobs in kept
-                ],
-            }
+        print_json(
+            jobs=[entry_fields(each) for each in chosen],
+            deleted=really,
+            bytes=freed,
+            bytes_left=total - freed,
+            jobs_left=len(entries) - len(chosen),
+            unfinished_files=unfinished,
+            kept_for=[{**of._asdict(), "jobs": jobs, "gone": is_gone(of.project)} for of, jobs in kept],
         )
         return
     left = amount(total - freed)

@@ -11,7 +11,7 @@ from typing import Any
 
 from shortloop.base.errors import InputError
 from shortloop.base.text import counted, duration
-from shortloop.cli.output import print_document, print_lines, print_table
+from shortloop.cli.output import print_json, print_lines, print_table
 from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built, BuiltDataset
 from shortloop.plan.planner import Planner
 from shortloop.plan.request import Request
@@ -72,7 +72,7 @@ def print_graph(script: str, by_partition: bool, file: Path | None, as_json: boo
         print_lines(f"written: {file}")
     elif as_json:
         document = [{"pipeline": plan.name, "nodes": _fields(nodes)} for plan, nodes in graphs]
-        print_document({"script": script, "graphs": document})
+        print_json(script=script, graphs=document)
     else:
         for plan, nodes in graphs:
             _print(nodes)

@@ -12,7 +12,7 @@ from shortloop.cli.output import (
     moment,
     parse_age,
     parse_size,
-    print_document,
+    print_json,
     print_lines,
     print_table,
 )
@@ -76,17 +76,15 @@ def print_jobs(wanted: Filter, order: str, reverse: bool, as_json: bool = False)
         entries = wanted.apply(inventory(store), names)
     entries.sort(key=ORDERS[order], reverse=reverse)
     if as_json:
-        print_document(
-            {
-                "jobs": [
-                    entry_fields(each)
-                    | {"settings": _settings(each, names), "seconds": each.seconds}
-                    | {"sources": each.sources, "folder": each.folder}
-                    for each in entries
-                ],
-                "seconds": sum(each.seconds for each in entries),
-                "bytes": sum(each.size for each in entries),
-            }
+        print_json(
+            jobs=[
+                entry_fields(each)
+                | {"settings": _settings(each, names), "seconds": each.seconds}
+                | {"sources": each.sources, "folder": each.folder}
+                for each in entries
+            ],
+            seconds=sum(each.seconds for each in entries),
+            bytes=sum(each.size for each in entries),
         )
         return
     columns = ("job", "stage", "partition", "settings", "made", "seconds", "size", "state")

@@ -98,7 +98,7 @@ def reserve_output() -> None:
     os.dup2(2, 1)
 
 
-def print_document(document: Mapping[str, object]) -> None:
+def print_json(**document: object) -> None:
     _printed.append(True)
     stream = _streams[-1] if _streams else sys.stdout
     print(json.dumps(_plain(document), indent=2), file=stream, flush=True)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from shortloop.base.text import counted, duration, short_list
-from shortloop.cli.output import print_document, print_lines, print_table
+from shortloop.cli.output import print_json, print_lines, print_table
 from shortloop.plan.harmless import declare_harmless
 from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built
 from shortloop.plan.planner import Planner
@@ -21,7 +21,7 @@ def print_plan(script: str, every: bool, as_json: bool = False) -> None:
     planned = dry_run(script)
     if as_json:
         plans = [_fields(plan, planned.seconds) for plan in planned.plans]
-        print_document({"script": script, "plans": plans})
+        print_json(script=script, plans=plans)
         return
     for plan in planned.plans:
         _print(plan, planned.seconds, every)

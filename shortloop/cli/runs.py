@@ -8,7 +8,7 @@ from pathlib import Path
 
 from shortloop.base.errors import InputError
 from shortloop.base.text import counted
-from shortloop.cli.output import moment, print_document, print_lines, print_table
+from shortloop.cli.output import moment, print_json, print_lines, print_table
 from shortloop.run.runs import RUNNING, RunRecord, read_run, read_runs, run_numbers
 
 LAST = 20
@@ -23,7 +23,7 @@ def print_runs(every: bool, as_json: bool = False) -> None:
     found = read_runs(shown)
     if as_json:
         listed = [_fields(*each) for each in found]
-        print_document({"runs": listed, "all": len(numbers), "unreadable": len(shown) - len(found)})
+        print_json(runs=listed, all=len(numbers), unreadable=len(shown) - len(found))
         return
     rows = [_row(number, record, end) for number, record, end in found]
     styles = ["" if end == "0" else "red" for _, _, end in found]
@@ -36,15 +36,13 @@ def print_runs(every: bool, as_json: bool = False) -> None:
 def print_run(number: int, as_json: bool = False) -> None:
     record, end = read_run(number)
     if as_json:
-        print_document(
-            {
-                **_fields(number, record, end),
-                "file": record.file or None,
-                "text": record.text if record.file else None,
-                "script_job": record.script_job or None,
-                "problem": record.error or None,
-                "jobs": [job._asdict() for job in record.jobs],
-            }
+        print_json(
+            **_fields(number, record, end),
+            file=record.file or None,
+            text=record.text if record.file else None,
+            script_job=record.script_job or None,
+            problem=record.error or None,
+            jobs=[job._asdict() for job in record.jobs],
         )
         return
     what = " ".join(filter(None, (record.script, record.part)))
@@ -85,7 +83,7 @@ def write_settings(number: int, file: Path, as_json: bool = False) -> None:
             "the settings cannot be written", file=file, found=error.strerror, hint="choose another file"
         ) from None
     if as_json:
-        print_document({"run": number, "settings": record.settings or None, "file": file})
+        print_json(run=number, settings=record.settings or None, file=file)
         return
     print_lines(f"{file}: settings {record.settings}, as read by run {number} from {record.file}")
     if os.path.realpath(file.absolute().parent) != os.path.realpath(Path(record.file).parent):

@@ -9,7 +9,7 @@ from typing import Any
 
 from shortloop.base.errors import InputError
 from shortloop.base.text import amount, one_line
-from shortloop.cli.output import moment, print_document, print_facts, print_lines, print_table
+from shortloop.cli.output import moment, print_facts, print_json, print_lines, print_table
 from shortloop.plan.explain.reasons import option_rows
 from shortloop.project.project import job_directory
 from shortloop.stages.failures import failed_units
@@ -46,7 +46,7 @@ def show_job(job: str, as_json: bool = False) -> None:
         hint = "check the file with `shortloop verify`"
         raise InputError("the job's setup.json cannot be read", file=folder / "setup.json", hint=hint)
     if as_json:
-        print_document(_fields(entry, setup, manifest, result))
+        print_json(**_fields(entry, setup, manifest, result))
         return
     of = f" of {entry.partition}" if entry.partition else ""
     print_lines(one_line(f"{folder.name}: {entry.stage}{of}"), style="bold")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from shortloop.analyses import Opened, SettingsKind, find_analyses, selected
 from shortloop.base.text import counted, one_line
-from shortloop.cli.output import Waiting, error_fields, print_document, print_lines, print_table
+from shortloop.cli.output import Waiting, error_fields, print_json, print_lines, print_table
 
 DESCRIPTION = "description, unit, default"
 
@@ -32,7 +32,7 @@ def list_fields(kind: SettingsKind, as_json: bool = False) -> None:
     fields = [*documented_fields(kind.fields())]
     if as_json:
         listed = [{"field": name, "description": description} for name, description in fields]
-        print_document({"noun": kind.noun, "fields": listed})
+        print_json(noun=kind.noun, fields=listed)
     else:
         print_table(("field", DESCRIPTION), fields, wrap=DESCRIPTION)
 
@@ -55,7 +55,7 @@ def check_file(kind: SettingsKind, file: Path, quick: bool = False, as_json: boo
     if as_json:
         wrong = [error_fields(each) for each in problems]
         found = {"settings": summary, "opened": opened, "problems": wrong, "notes": notes}
-        print_document({"file": file, "noun": kind.noun, **found})
+        print_json(file=file, noun=kind.noun, **found)
     elif problems:
         for number, problem in enumerate(problems, start=1):
             print_lines(f"{number}. {problem.message}", "")

@@ -6,7 +6,7 @@ import time
 
 from shortloop.base.errors import InputError
 from shortloop.base.text import amount, counted, duration
-from shortloop.cli.output import Waiting, print_document, print_lines, print_table
+from shortloop.cli.output import Waiting, print_json, print_lines, print_table
 from shortloop.store.inputs import changed_unseen
 from shortloop.store.store import Store
 from shortloop.upkeep.inventory import Problem, check_all, inventory, missing
@@ -45,15 +45,13 @@ def verify_jobs(set_aside: bool, as_json: bool = False) -> int:
     recorded = sum(not each.script and each.state in RECORDED for each in entries)
     outdated = sum(each.state == "outdated" for each in entries)
     if as_json:
-        print_document(
-            {
-                "jobs": recorded,
-                "bytes": read,
-                "problems": [_fields(each) for each in problems],
-                "inputs": [_fields(each) for each in inputs],
-                "outdated": outdated,
-                "set_aside": [each.job for each in wrong] if set_aside else [],
-            }
+        print_json(
+            jobs=recorded,
+            bytes=read,
+            problems=[_fields(each) for each in problems],
+            inputs=[_fields(each) for each in inputs],
+            outdated=outdated,
+            set_aside=[each.job for each in wrong] if set_aside else [],
         )
         return status
     if problems or inputs:

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from shortloop.base.errors import InputError
-from shortloop.cli.output import print_document, print_lines
+from shortloop.cli.output import print_json, print_lines
 from shortloop.plan.explain.causes import Cause, Explained, explain, same_cause
 from shortloop.plan.settings_files import names_of_file
 from shortloop.project.project import user_directory
@@ -31,7 +31,7 @@ def print_why(what: str, settings: str | None, full: bool, as_json: bool = False
         else:
             groups = same_cause([explain(store, job) for job in _of_stage(store, what, settings)])
     if as_json:
-        print_document({"groups": [_group_fields(group) for group in groups]})
+        print_json(groups=[_group_fields(group) for group in groups])
         return
     printer = _Printer(None if full else LINES)
     for place, group in enumerate(groups):

@@ -16,13 +16,7 @@ from shortloop.eeg.checks.duplicate_trials import warn_of_twins
 from shortloop.eeg.checks.plausible import check_rate, nominal, same_rate
 from shortloop.eeg.checks.recording import refuse_other_units, warn_of_codes
 from shortloop.eeg.formats.epochs import preprocessing
-from shortloop.eeg.formats.epochs.events import (
-    Found,
-    events_within,
-    find_events,
-    labels_of,
-    select_by_columns,
-)
+from shortloop.eeg.formats.epochs.events import Found, events_within, find_events, labels_of, select_events
 from shortloop.eeg.formats.epochs.gaps import prepare_pieces
 from shortloop.eeg.formats.epochs.settings import EpochedInput
 from shortloop.eeg.formats.recording_format import Part, kept_channels, refuse_unknown
@@ -41,7 +35,7 @@ def part_of(
 ) -> Part:
     """Cut a Raw or Epochs of MNE; raise InputError if it lacks what the study names."""
     wanted = settings.class_of_event(classes)
-    signal = select_by_columns(signal, settings, file)
+    signal = select_events(signal, settings, file)
     continuous = isinstance(signal, mne.io.BaseRaw)
     rate = float(signal.info["sfreq"])
     recorded: dict[str, Any] = {

@@ -195,7 +195,7 @@ def _samples(edge: Edge | None, default: int, found: Found, raw: Any) -> list[in
     return [int(sample) for sample, _, number in found.events if number in numbers]
 
 
-def select_by_columns(signal: Any, settings: EpochedInput, file: Path) -> Any:
+def select_events(signal: Any, settings: EpochedInput, file: Path) -> Any:
     """Name and select events by metadata of epochs or fields of EEGLAB, if the study asks for it."""
     if settings.event_column is None and settings.event_query is None:
         return signal

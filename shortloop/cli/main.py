@@ -13,8 +13,7 @@ from shortloop.plan.selection import FAIL_FAST, Selection
 from shortloop.project.system_errors import need_files
 
 app = typer.Typer()
-with_settings = typer.Typer()
-"""Commands that need an analysis with a settings file."""
+with_settings = typer.Typer()  # commands that need an analysis with a settings file
 FEWEST_FILES = 16  # open at once, that exax needs to start a run
 
 Script = Annotated[

@@ -21,8 +21,7 @@ HARDLY_ANY = 500_000  # bytes that may be left on a full disk, as small files st
 FEW = 8  # inodes that may be left, as a job that failed leaves fewer files than it began
 # exax gives a build script a pseudo-terminal for its output, so the real one is kept on import.
 _ERRORS = os.dup(2)
-printed_errors: list[InputError] = []
-"""Errors that this process has printed."""
+printed_errors: list[InputError] = []  # errors that this process has printed
 
 
 class _Unwritable(InputError):

@@ -121,8 +121,7 @@ class WrongSettings(InputError):
         super().__init__(f"{first.problem}{more}", file=first.file, **said)  # type: ignore[arg-type]
 
 
-_Problem = tuple[str, dict[str, Any]]
-"""What is wrong with the file, and the facts of the message."""
+_Problem = tuple[str, dict[str, Any]]  # what is wrong with the file, and the facts of the message
 
 
 class _Place(NamedTuple):

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-SIZE = references.SIZE
-"""Bytes of a hash."""
+SIZE = references.SIZE  # bytes of a hash
 PICKLED = ("datetime", "decimal", "fractions", "uuid", "zoneinfo")
 """Modules whose objects are data, and refer to nothing."""
 BULK = 8192  # bytes from which on BLAKE3 is the faster hash

@@ -18,10 +18,8 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-ARRAY = "array"
-"""The type of an array of no axes, which would otherwise be read as a scalar."""
-AS_THEY_ARE = {bool, int, str, type(None)}
-"""Immutable types that JSON has."""
+ARRAY = "array"  # the type of an array of no axes, which would otherwise be read as a scalar
+AS_THEY_ARE = {bool, int, str, type(None)}  # immutable types that JSON has
 SEQUENCES = {"list": list, "tuple": tuple}
 MAPPINGS = {"dict": dict, "OrderedDict": OrderedDict, "Counter": Counter}
 SETS = {"set": set, "frozenset": frozenset}

@@ -28,12 +28,9 @@ if TYPE_CHECKING:
 RECORD = "record.json"
 ROWS = "units.rows"
 """File of a job with the results of its units, which a later job takes over for units that read the same."""
-FAILED_UNITS = "failed_units.json"
-"""File of a job with failed units: their numbers and tracebacks."""
-OBJECT = ".pkl"
-"""Ending of the file of an object."""
-EARLIER = "_earlier"
-"""Option that the frame adds: ids of jobs that may have rows of the same units."""
+FAILED_UNITS = "failed_units.json"  # file of a job with failed units: their numbers and tracebacks
+OBJECT = ".pkl"  # ending of the file of an object
+EARLIER = "_earlier"  # option that the frame adds: ids of jobs that may have rows of the same units
 RETRIED = "_retried"
 """Option that the frame adds: id of a job of the same key, whose failed units are to be computed."""
 FORMAT = 5

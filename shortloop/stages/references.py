@@ -20,8 +20,7 @@ from typing import Any, TypeVar
 from shortloop.stages.inputs import File
 
 MOST_MARKS = 20  # parts of names that are looked for in every text
-SIZE = 20
-"""Bytes of a hash."""
+SIZE = 20  # bytes of a hash
 PROGRAMS = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn")
 PACKAGE = str(Path(__file__).parents[1])
 LARGE = 1_000_000  # bytes of an array that are not compared

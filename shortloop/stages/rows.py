@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 FOR_OTHERS, FOR_THIS_JOB = b"\1", b"\0"
 """Follow the key of a row: True if another job may take it over by that key."""
-BEGIN = SIZE + 1
-"""Place in a row at which the values of the unit begin."""
+BEGIN = SIZE + 1  # place in a row at which the values of the unit begin
 LENGTH, FLOAT = struct.Struct("<q"), struct.Struct("<d")
 ALIKE = "biufc"  # kinds of numbers
 KINDS = f"{ALIKE}UmM"

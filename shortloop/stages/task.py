@@ -30,10 +30,8 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 
-BEFORE = "before"
-"""Name that methods have for the job which a job grows from."""
-REQUIRED = inspect.Parameter.empty
-"""In place of the default of an option that has none."""
+BEFORE = "before"  # name that methods have for the job which a job grows from
+REQUIRED = inspect.Parameter.empty  # in place of the default of an option that has none
 ONE, MANY, OPTIONAL = "one", "many", "optional"
 """Number of jobs or datasets of an input: one, a list, or one or None."""
 # Annotations of inputs as they are written, and as they are without `from __future__ import annotations`.

@@ -31,8 +31,7 @@ GRACE = 600.0  # s for which recently sent or used contents are kept: their job 
 MOST_MIRRORS = 100  # they take inodes
 INSIDE, OUTSIDE = TOPS = ("in", "out")
 """Folders at the top of a mirror: the project, and the rest of the file system."""
-DAMAGED, GAP = "came damaged", "lacks a part"
-"""Ways in which a content can fail to arrive."""
+DAMAGED, GAP = "came damaged", "lacks a part"  # ways in which a content can fail to arrive
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 Files = Mapping[str, tuple[str, int]]

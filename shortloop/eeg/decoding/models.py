@@ -11,8 +11,7 @@ from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.metrics.auc import log_odds
 
-NO_MODEL = -1
-"""Predicted class of a trial whose fold has no model."""
+NO_MODEL = -1  # predicted class of a trial whose fold has no model
 
 
 @dataclass(frozen=True)

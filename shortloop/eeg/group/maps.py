@@ -15,11 +15,9 @@ SD_RESOLUTION = 1e-3
 """Standard deviations below this count as this, percentage points: one trial of an ordinary study moves a
 score by more, and rounding moves it by far less."""
 
-MEAN_RESOLUTION = 1e-9
-"""Mean differences below this are rounding errors and count as 0, percentage points."""
+MEAN_RESOLUTION = 1e-9  # mean differences below this are rounding errors and count as 0, percentage points
 
-TRUE = 0
-"""Number of a participant's true map; the others are numbered from 1."""
+TRUE = 0  # number of a participant's true map; the others are numbered from 1
 
 VALUES_AT_ONCE = 2**20
 

@@ -44,8 +44,7 @@ about one curve in five was significant at 0.05. Over participants the t statist
 TOO_SMALL = "p is too small, as the labels were shuffled after training: leave out permutations.null"
 """Short form of that note, beside a p value."""
 
-FEW_PARTICIPANTS = 6
-"""From this many participants on, sign flips can reach p < 0.05 (2 / 2^6)."""
+FEW_PARTICIPANTS = 6  # from this many participants on, sign flips can reach p < 0.05 (2 / 2^6)
 
 
 class GroupSettings(Settings):

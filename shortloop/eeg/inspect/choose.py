@@ -24,8 +24,7 @@ from shortloop.eeg.inspect.scan import Scan, read_features, read_recordings, tot
 
 WITHOUT_INNER_FOLDS = "lda"
 MOST_NAMED = 6  # events of a participant without those of the others
-BEFORE, AFTER = -0.2, 0.8
-"""Epochs of continuous recordings, s relative to their events."""
+BEFORE, AFTER = -0.2, 0.8  # epochs of continuous recordings, s relative to their events
 BIN = 0.04  # s
 MOST_BINS = 30
 SEARCHED = 2000  # epochs that are tried, in steps of 1 ms

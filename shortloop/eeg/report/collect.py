@@ -19,8 +19,7 @@ from shortloop.report.page import source_of, thread_note
 from shortloop.stages.inputs import renamed
 from shortloop.stages.results import Result, upstream
 
-Jobs = Mapping[str, Sequence[Result]]
-"""Jobs of stages other than `group`, by stage."""
+Jobs = Mapping[str, Sequence[Result]]  # jobs of stages other than `group`, by stage
 Names = Mapping[str, Sequence[str]]
 R = TypeVar("R", Evoked, Patterns)
 

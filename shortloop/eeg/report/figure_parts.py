@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Bbox
 
 NARROW = 1.6  # inches: a shorter bar has room for three numbers
-Limits = tuple[float, float, bool]
-"""Ends of a colour scale, and whether values lie outside them."""
+Limits = tuple[float, float, bool]  # ends of a colour scale, and whether values lie outside them
 
 
 def scaled_to(values: FloatArray, unit: str) -> tuple[float, str]:

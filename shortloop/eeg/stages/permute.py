@@ -25,8 +25,7 @@ class NullScores(Stage):
     models: Job
     applied: Job | None
 
-    NULL = ""
-    """Labels that are shuffled."""
+    NULL = ""  # labels that are shuffled
 
     def open(self) -> None:
         """Load votes or ranks, and shuffle labels; a permutation is the same however many there are."""

@@ -17,8 +17,7 @@ from shortloop.eeg.formats.recording_format import InputSettings
 from shortloop.eeg.group.settings import RETRAINED, GroupSettings
 from shortloop.settings.base import Name, ReportSettings, Settings, StudySettings, tag_of
 
-AT_ONCE = ("lda", "ridge")
-"""Estimators of which many trainings on all features cost about one."""
+AT_ONCE = ("lda", "ridge")  # estimators of which many trainings on all features cost about one
 
 
 class Phases(Settings):

@@ -15,8 +15,7 @@ from shortloop.panel.kernels.singular import singular_values, singular_values_of
 from shortloop.panel.statistics import Reason
 
 CONDITION = 1e6  # up to this condition number of its columns, a basis is orthonormal to rounding
-NEARLY_SINGULAR = 1e9
-"""Condition at unit length from which regressors may count as singular, with room."""
+NEARLY_SINGULAR = 1e9  # condition at unit length from which regressors may count as singular, with room
 VECTORS = 6  # as many as the model needs that needs the most: so this is compiled once for all
 NO_CONSTANT, IMPLICIT, UNCLEAR = -1, -2, -3
 """Constants that are no column: there is none; a sum of columns is constant; rounding decides."""

@@ -25,8 +25,7 @@ class EstimatorSettings(Tagged):
     """Module of `shortloop.eeg.decoding.batched` that trains it on many labellings at once; empty: none."""
     papers: ClassVar[Mapping[str, str]] = {}
     """References that only `described` cites, in full, by their citation: ``"Ho, 1995"``."""
-    weighs_classes: ClassVar[bool] = False
-    """True if `fit` can be asked for a balanced fit."""
+    weighs_classes: ClassVar[bool] = False  # True if `fit` can be asked for a balanced fit
 
     @property
     def libraries(self) -> Mapping[str, str]:

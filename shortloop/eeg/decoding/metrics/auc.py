@@ -9,11 +9,9 @@ import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
 
-BLOCK = 2**14
-"""Numbers ranked at a time, 128 KiB: temporaries of this size need no fresh memory."""
+BLOCK = 2**14  # numbers ranked at a time, 128 KiB: temporaries of this size need no fresh memory
 
-EXACT = 2**24
-"""Whole numbers up to this are exact in single precision."""
+EXACT = 2**24  # whole numbers up to this are exact in single precision
 
 
 def auc_scores(ranks: IntArray, labels: IntArray, groups: IntArray | None = None) -> FloatArray:

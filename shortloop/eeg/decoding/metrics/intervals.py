@@ -8,8 +8,7 @@ from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.decoding.metrics.auc import members_of
 from shortloop.eeg.score_names import Score
 
-AT_ONCE = 20_000_000
-"""Numbers in memory at once, about: for each cell as many as draws of each trial."""
+AT_ONCE = 20_000_000  # numbers in memory at once, about: for each cell as many as draws of each trial
 
 
 def bootstrap_interval(

@@ -75,13 +75,11 @@ def write_settings(number: int, file: Path, as_json: bool = False) -> None:
         with file.open("xb") as stream:
             stream.write(record.text.encode("utf-8", "surrogateescape"))
     except FileExistsError:
-        raise InputError(
-            "the file exists and is not overwritten", file=file, hint="choose another name, or move the file"
-        ) from None
+        problem = "the file exists and is not overwritten"
+        raise InputError(problem, file=file, hint="choose another name, or move the file") from None
     except OSError as error:
-        raise InputError(
-            "the settings cannot be written", file=file, found=error.strerror, hint="choose another file"
-        ) from None
+        problem = "the settings cannot be written"
+        raise InputError(problem, file=file, found=error.strerror, hint="choose another file") from None
     if as_json:
         print_json(run=number, settings=record.settings or None, file=file)
         return

@@ -195,17 +195,15 @@ class DaskEngine(Engine):
         try:
             return ask()
         except LOST as error:
-            raise TransientError(
-                "the connection to Dask's scheduler is lost", found=self._where, hint=AGAIN
-            ) from error
+            problem = "the connection to Dask's scheduler is lost"
+            raise TransientError(problem, found=self._where, hint=AGAIN) from error
 
     def _wait_for_workers(self) -> None:
         deadline = time.monotonic() + WAIT_FOR_WORKERS
         while not self.workers({}):
             if time.monotonic() > deadline:
-                raise TransientError(
-                    "Dask's scheduler has no workers", found=self._where, hint=f"start some; {AGAIN}"
-                )
+                problem = "Dask's scheduler has no workers"
+                raise TransientError(problem, found=self._where, hint=f"start some; {AGAIN}")
             time.sleep(0.1)
 
 

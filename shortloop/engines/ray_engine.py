@@ -149,9 +149,8 @@ class RayEngine(Engine):
         ):
             return Reply(0.0, b"", "the worker that computed it ended")
         except ray.exceptions.RaySystemError as error:
-            raise TransientError(
-                "the connection to Ray is lost", found=f"{self._where}: {error}", hint=AGAIN
-            ) from None
+            problem = "the connection to Ray is lost"
+            raise TransientError(problem, found=f"{self._where}: {error}", hint=AGAIN) from None
         return reply
 
 

@@ -250,9 +250,8 @@ def _read(source: Path | bytes, start: int, size: int) -> bytes:
             stream.seek(start)
             data = stream.read(size)
     except OSError as error:
-        raise TransientError(
-            f"a file that a job needs cannot be read ({error.strerror})", file=source, hint="run again"
-        ) from None
+        problem = f"a file that a job needs cannot be read ({error.strerror})"
+        raise TransientError(problem, file=source, hint="run again") from None
     if len(data) != size:
         raise _other(source)
     return data

@@ -208,9 +208,8 @@ def build(
         except ServerError as error:
             text = str(error)
             if "Busy" not in text:
-                raise InputError(
-                    "the exax server does not answer", found=text, hint="run again: finished jobs are kept"
-                ) from None
+                hint = "run again: finished jobs are kept"
+                raise InputError("the exax server does not answer", found=text, hint=hint) from None
             with getattr(urd, "released", contextlib.nullcontext)():  # others, and Ctrl-C, do not wait for it
                 _wait_until_idle()
         except BuildError as error:

@@ -87,9 +87,8 @@ def given_files(paths: Mapping[str, str]) -> list[Located]:
         except OSError:
             same = False
         if not same:
-            raise InputError(
-                "an input file was changed or moved since this run has read it", file=file, hint="run again"
-            )
+            problem = "an input file was changed or moved since this run has read it"
+            raise InputError(problem, file=file, hint="run again")
         found.append(Located(path, content, state, settled))
     return found
 

@@ -67,9 +67,8 @@ def module_of_stage(stage: object, notebook: Notebook) -> Module:
         expected = "ASCII letters, digits and _, and a letter first"
         raise InputError("invalid name of a stage", found=function.__name__, expected=expected)
     if function.__code__.co_flags & 0x380:  # a coroutine or an asynchronous generator
-        raise InputError(
-            "a stage cannot be an async function", found=function.__name__, expected="`def` without async"
-        )
+        problem = "a stage cannot be an async function"
+        raise InputError(problem, found=function.__name__, expected="`def` without async")
     return _Writer(notebook).module(function.__name__, stage, kind)
 
 

@@ -29,9 +29,8 @@ class Declared:
 def declare_harmless(script: str, stage: str, why: str) -> Declared:
     """Declare a change of code or versions harmless for the jobs of a stage, which then stay current."""
     if not why.strip():
-        raise InputError(
-            "a declaration needs a reason", found=repr(why), hint="add a few words after the stage"
-        )
+        hint = "add a few words after the stage"
+        raise InputError("a declaration needs a reason", found=repr(why), hint=hint)
     with only_run("declaring a change harmless", wait=False):
         plans = dry_run(script, reads=True).plans
         every = [each for plan in plans for each in zip(plan.jobs, plan.requests, strict=True)]

@@ -48,9 +48,8 @@ class Changes:
             for key in path[:-1]:
                 inner = table.get(key, {})
                 if not isinstance(inner, dict):
-                    raise InputError(
-                        "a field is in what is no table", file=file, field=field, found=repr(inner)
-                    )
+                    problem = "a field is in what is no table"
+                    raise InputError(problem, file=file, field=field, found=repr(inner))
                 table[key] = table = dict(inner)
             table[path[-1]] = value_of(value)
         return changed
@@ -84,9 +83,8 @@ def field_keys(field: str) -> tuple[str, ...]:
         ((key, found),) = found.items()
         keys.append(key)
     if found != 0 or not keys:
-        raise InputError(
-            "that is no name of a field", found=field, expected='as table.field, or models."my model".alpha'
-        )
+        expected = 'as table.field, or models."my model".alpha'
+        raise InputError("that is no name of a field", found=field, expected=expected)
     return tuple(keys)
 
 

@@ -121,6 +121,5 @@ def _checked(kind: type, name: str, value: Any) -> Any:
 
 def _refused(kind: type, name: str, **facts: str) -> InputError:
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
-    return InputError(
-        f"{name} of a stage cannot be this", file=file, stage=kind.__name__, field=name, **facts
-    )
+    problem = f"{name} of a stage cannot be this"
+    return InputError(problem, file=file, stage=kind.__name__, field=name, **facts)

@@ -296,9 +296,8 @@ def _state(file: Path) -> tuple[list[int], bool]:
     except OSError as error:
         raise _unreadable(file, error) from None
     if kind not in ("", FOLDER):  # to read it might never end
-        raise InputError(
-            "an input is not a file", file=file, found=kind, hint="give a file that holds the data"
-        )
+        hint = "give a file that holds the data"
+        raise InputError("an input is not a file", file=file, found=kind, hint=hint)
     return found
 
 

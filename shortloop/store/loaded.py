@@ -182,9 +182,8 @@ class LoadedJob(Result):
         except InputError as error:
             if type(error) is not InputError or not self.arrays:
                 raise
-            raise InputError(
-                error.problem, found=error.found, expected=f"one of {', '.join([*self.tables, *self.arrays])}"
-            ) from None
+            expected = f"one of {', '.join([*self.tables, *self.arrays])}"
+            raise InputError(error.problem, found=error.found, expected=expected) from None
 
     def _array_frame(self, array: str) -> pd.DataFrame:
         need("tables", ["pandas"])

@@ -94,9 +94,8 @@ class _Needs:
         try:
             size = file.stat().st_size
         except OSError as error:
-            raise TransientError(
-                f"a file that a job needs cannot be read ({error.strerror})", file=file, hint="run again"
-            ) from None
+            problem = f"a file that a job needs cannot be read ({error.strerror})"
+            raise TransientError(problem, file=file, hint="run again") from None
         to[place] = content, size
         self.sources[content] = file, size
 

@@ -72,9 +72,8 @@ def check_features(features: Features, phase: str) -> None:
 
 
 def _do_not_fit(what: str, shape: tuple[int, ...], expected: str) -> InputError:
-    return InputError(
-        f"the {what} do not fit together", field="data", found=f"shape {shape}", expected=expected
-    )
+    problem = f"the {what} do not fit together"
+    return InputError(problem, field="data", found=f"shape {shape}", expected=expected)
 
 
 def _check_labels(labels: Any, classes: Sequence[str], phase: str) -> None:

@@ -123,9 +123,8 @@ class CsvInput(SignalInput, FilesInput):
         used = [name for name in columns if (~_texts(table[name]).isin(NOTHING)).any()] or [*columns][:1]
         if len(used) > 1:
             found, hint = ", ".join(used), f"name it under [input], as marker = {json.dumps(used[0])}"
-            raise InputError(
-                "several columns may be the markers", field="input.marker", found=found, hint=hint
-            )
+            problem = "several columns may be the markers"
+            raise InputError(problem, field="input.marker", found=found, hint=hint)
         beside = self.event_source == "tsv" or (self.event_source is None and events_beside(file))
         if not used and not (beside and self.marker is None):
             raise _no_column("markers", "marker", self.marker or "marker", table.columns)

@@ -79,14 +79,12 @@ def read_epochs(
             check_epochs(epochs, **who)
         return epochs
     if not isinstance(settings, RecordedInput):
-        raise InputError(
-            "input has features, not epochs", field="input.format", hint="read it with read_features"
-        )
+        problem = "input has features, not epochs"
+        raise InputError(problem, field="input.format", hint="read it with read_features")
     settings = settings.of_phase(phase)
     if not recordings:
-        raise InputError(
-            f"there are no files of the {phase} phase", participant=participant, field="input.files"
-        )
+        problem = f"there are no files of the {phase} phase"
+        raise InputError(problem, participant=participant, field="input.files")
     settings.warm_up()  # not in the reading process: all files then share the loaded libraries
     named = [settings.together(each) if isinstance(each, Path) else each for each in recordings]
 
@@ -192,9 +190,8 @@ def read_features_of_phases(
 ) -> dict[str, Features]:
     """Read and check features of all phases at the same time; the second file of a phase has the labels."""
     if not isinstance(settings, FeaturesInput):
-        raise InputError(
-            "input has epochs, not features", field="input.format", hint="read it with read_epochs"
-        )
+        problem = "input has epochs, not features"
+        raise InputError(problem, field="input.format", hint="read it with read_epochs")
     settings.warm_up()
 
     def declared(file: Path, participant: str) -> int:

@@ -96,9 +96,8 @@ class TableInput(FeaturesInput):
         for field, name in [*named.items(), *(("drop", each) for each in self.drop)]:
             if name not in table:
                 hint = "name a column of the file, or another separator (input.separator)"
-                raise InputError(
-                    f"there is no column '{name}'", field=f"input.{field}", found=columns, hint=hint
-                )
+                problem = f"there is no column '{name}'"
+                raise InputError(problem, field=f"input.{field}", found=columns, hint=hint)
         for name in features:
             values = numbers(table[name], decimal)
             missing = table[name].isna() | table[name].astype(str).str.strip().isin(MISSING)

@@ -95,13 +95,12 @@ def _loaded(file: Path) -> tuple[Found, list[float] | None]:
 def _check_shapes(cells: Sequence[np.ndarray] | np.ndarray, trials: int, features: int) -> None:
     for number, cell in enumerate(cells, start=1):
         if cell.shape != (trials, features) or cell.dtype.kind not in "iuf":
-            raise InputError(
-                "the arrays do not fit together",
-                field=f"feature, bin {number}",
-                found=f"{' × '.join(map(str, cell.shape))} of {cell.dtype}",
-                expected=f"{trials} trials (category_name) × {features} features (feature_name) of numbers",
-                hint="save the classification data again",
-            )
+            problem = "the arrays do not fit together"
+            field = f"feature, bin {number}"
+            found = f"{' × '.join(map(str, cell.shape))} of {cell.dtype}"
+            expected = f"{trials} trials (category_name) × {features} features (feature_name) of numbers"
+            hint = "save the classification data again"
+            raise InputError(problem, field=field, found=found, expected=expected, hint=hint)
 
 
 def _check_category(numbers: list[Any], names: list[str]) -> None:

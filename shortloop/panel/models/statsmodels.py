@@ -42,9 +42,8 @@ class OfStatsmodels(ModelSettings):
         except (ImportError, AttributeError) as error:
             raise InputError("no such model", field="path", found=self.path, expected=str(error)) from None
         if not isinstance(found, type) or not hasattr(found, "fit"):
-            raise InputError(
-                "not a model class", field="path", found=self.path, expected="a class with `fit`"
-            )
+            expected = "a class with `fit`"
+            raise InputError("not a model class", field="path", found=self.path, expected=expected)
         return found
 
     def fit_one(self, outcome: FloatArray, rows: FloatArray, roles: dict[str, Any]) -> Any:

@@ -102,9 +102,8 @@ class Labellings:
         self.counts: IntArray = held_out_counts.sum(axis=0)  # (classes, labellings)
         self.train_counts = (self.counts - held_out_counts).astype(np.float64)  # (folds, …)
         if (self.counts.sum(axis=0) != len(folds)).any():
-            raise InputError(
-                "a labelling has an unknown class", field="labels", expected=f"0 … {n_classes - 1}, no others"
-            )
+            problem = "a labelling has an unknown class"
+            raise InputError(problem, field="labels", expected=f"0 … {n_classes - 1}, no others")
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -195,9 +195,8 @@ def _cut(
     tmax = TMAX if settings.tmax is None else settings.tmax
     if tmax <= tmin:
         expected = f"later than input.tmin, {tmin} s"
-        raise InputError(
-            "the epochs end before they begin", field="input.tmax", found=f"{tmax} s", expected=expected
-        )
+        problem = "the epochs end before they begin"
+        raise InputError(problem, field="input.tmax", found=f"{tmax} s", expected=expected)
     _check_baseline(settings, tmin, tmax, 1 / raw.info["sfreq"])
     if not len(events):
         return _none(raw, tmin, tmax), (), []
@@ -314,13 +313,12 @@ def _cropped(epochs: Any, labels: dict[int, int], settings: EpochedInput) -> tup
 def _check_baseline(settings: EpochedInput, tmin: float, tmax: float, step: float) -> None:
     baseline = settings.preprocessing.baseline
     if baseline is not None and (baseline[0] < tmin - step / 2 or baseline[1] > tmax + step / 2):
-        raise InputError(
-            "the baseline is not in the epochs",
-            field="input.preprocessing.baseline",
-            found=f"{baseline[0]:g} to {baseline[1]:g} s",
-            expected=f"within {tmin:g} to {tmax:g} s",
-            hint="correct it, or let the epochs begin earlier (input.tmin)",
-        )
+        problem = "the baseline is not in the epochs"
+        field = "input.preprocessing.baseline"
+        found = f"{baseline[0]:g} to {baseline[1]:g} s"
+        expected = f"within {tmin:g} to {tmax:g} s"
+        hint = "correct it, or let the epochs begin earlier (input.tmin)"
+        raise InputError(problem, field=field, found=found, expected=expected, hint=hint)
 
 
 def positions_of(signal: Any, channels: Sequence[str]) -> FloatArray | None:

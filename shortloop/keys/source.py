@@ -215,9 +215,7 @@ def _is_string(node: ast.stmt) -> bool:
     return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
-STAGES = {
-    f"{PACKAGE}.{below}{name}" for below in ("", "stages.stage.") for name in ("Stage", "CollectingStage")
-}
+STAGES = {f"{PACKAGE}.{at}{name}" for at in ("", "stages.stage.") for name in ("Stage", "CollectingStage")}
 DECORATORS = {f"{PACKAGE}.stage", f"{PACKAGE}.exax.declare.stage"}
 BY_NAME = {"vars", "locals", "dir", "eval", "exec", "globals"}
 LITERAL = ast.Constant, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop

@@ -73,9 +73,7 @@ def function_definition(function: types.FunctionType) -> Definition | None:
 
 def class_definition(kind: type, cells: Sequence[tuple[str, str]]) -> Definition | None:
     """Cell of a class: that of its methods; without methods, the last cell that fits."""
-    inside = [
-        getattr(value, "__func__", getattr(value, "fget", None)) or value for value in vars(kind).values()
-    ]
+    inside = [getattr(each, "__func__", getattr(each, "fget", None)) or each for each in vars(kind).values()]
     functions = [
         each
         for value in inside

@@ -19,9 +19,7 @@ SLOWEST, SLOW, FASTEST = 1.0, 5.0, 100e3
 DAY = 86_400.0  # s
 USUAL = (50.0, 50e3)  # Hz
 SAME = 1e-3  # relative: clocks differ, so that a rate measured by times of samples is never quite nominal
-NOMINAL = tuple(
-    sorted({base * 2**power for base in (100, 120, 125, 128, 150, 312.5) for power in range(-1, 8)})
-)
+NOMINAL = tuple(sorted({base * 2**n for base in (100, 120, 125, 128, 150, 312.5) for n in range(-1, 8)}))
 
 
 def check_rate(

@@ -70,9 +70,7 @@ def retrained_scores(
         refit = [apply.refit_and_apply(x, labels, folds, test, **how) for x in train]
         found = np.stack([each["ranks" if ranked else "votes"] for each in refit], axis=1)
     else:
-        weights, intercepts = (
-            np.stack([getattr(m, name) for m in models]) for name in ("weights", "intercepts")
-        )
+        weights, intercepts = (np.stack([getattr(m, of) for m in models]) for of in ("weights", "intercepts"))
         given = intercepts, np.stack([m.kept.any(axis=1) for m in models])
         of_bin: Callable[..., IntArray] = apply.rank_weights if ranked else apply.apply_weights
         more: dict[str, Any] = {"odds": estimator.gives_odds} if ranked else {}

@@ -62,9 +62,7 @@ def pointed_to(file: Path) -> dict[str, Path]:
 def units_of(file: Path) -> list[str]:
     """Return the units of the channels, as written."""
     said = _fields(file)
-    fields = [
-        said.get(f"Ch{number}", "").split(",") for number in range(1, int(said["NumberOfChannels"]) + 1)
-    ]
+    fields = [said.get(f"Ch{n}", "").split(",") for n in range(1, int(said["NumberOfChannels"]) + 1)]
     return [each[3].strip() if len(each) > 3 and each[3].strip() else "µV" for each in fields]
 
 

@@ -100,9 +100,7 @@ def _by_phase(recorded: list[Recorded], names: dict[str, dict[str, list[str]]]) 
 
 def _choose_phases(scan: Scan) -> None:
     """Choose the phase that trains and the decoded one, as far as names or events tell."""
-    with_events = {
-        phase for of in scan.recorded.values() for phase, every in of.items() if total_events(every)
-    }
+    with_events = {phase for of in scan.recorded.values() for phase, each in of.items() if total_events(each)}
     phases = [phase for phase in scan.patterns if phase in with_events] or [*scan.patterns]
     if len(phases) == 1:
         scan.train = phases[0]

@@ -154,9 +154,7 @@ def are_in_turn(onsets: Mapping[str, Iterable[float]]) -> bool:
     if len(onsets) > 2 and _is_cycle(names):
         return True
     first, *others = onsets
-    halves = (
-        [first, *some] for count in range(len(others)) for some in itertools.combinations(others, count)
-    )
+    halves = ([first, *some] for size in range(len(others)) for some in itertools.combinations(others, size))
     return any(_take_turns(times, np.isin(names, half)) for half in halves)
 
 

@@ -181,9 +181,7 @@ def _part(whole: R, sensors: Sensors, *arrays: str, **changes: Any) -> R:
 def _recordings(
     imported: Sequence[Result], checked: Sequence[Result], names: Names
 ) -> Iterator[dict[str, Any]]:
-    compared = {
-        _whose(each): each["warnings"] for job in checked for each in _facts(job).get("recordings", ())
-    }
+    compared = {_whose(one): one["warnings"] for job in checked for one in _facts(job).get("recordings", ())}
     for facts, now in _with_names(imported, names):
         for each in facts["recordings"]:
             warnings = compared.get(_whose(each), each.get("warnings", ()))

@@ -88,9 +88,7 @@ def sensors_of(types: Sequence[str]) -> list[Sensors]:
 
 def measures(recordings: Sequence[Mapping[str, Any]]) -> list[str]:
     epochs = [each for each in recordings if each["kind"] == "epochs"]
-    types = {
-        kind for each in epochs for account in each.get("accounts", ()) for kind in account.get("types", ())
-    }
+    types = {kind for each in epochs for of in each.get("accounts", ()) for kind in of.get("types", ())}
     found = ["MEG"] * bool(types & {"mag", "grad", "ref_meg"})
     found += [said for kind, said in ELECTRODES.items() if kind in types]
     return found or ["EEG"] * bool(epochs or not recordings)

@@ -227,9 +227,7 @@ def _without_doubles(raw: Any, events: Any, found: Found, labels: dict[int, int]
     several = [sample for sample, of in classes.items() if len(of) > 1]
     if several:
         at = (several[0] - raw.first_samp) / raw.info["sfreq"]
-        named = [
-            name for name, number in found.ids.items() if number in events[events[:, 0] == several[0], 2]
-        ]
+        named = [name for name, code in found.ids.items() if code in events[events[:, 0] == several[0], 2]]
         raise InputError(
             "events of different classes are at one sample",
             field="input.events",

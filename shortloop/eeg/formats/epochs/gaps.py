@@ -83,9 +83,7 @@ def align_to_samples(raw: Any, table: Path | None) -> None:
 def _annotations(file: Path, header: EdfHeader) -> Iterator[list[bytes]]:
     """Yield the annotation channels of each record; nothing for plain EDF."""
     named = [number for number, name in enumerate(header.names) if name in ANNOTATIONS]
-    places = [
-        (header.width * sum(header.samples[:each]), header.width * header.samples[each]) for each in named
-    ]
+    places = [(header.width * sum(header.samples[:at]), header.width * header.samples[at]) for at in named]
     size = header.width * sum(header.samples)
     with file.open("rb", buffering=0) as stream:
         for record in range((file.stat().st_size - header.start) // size if named else 0):

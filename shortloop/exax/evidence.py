@@ -62,6 +62,35 @@ class Evidence:
                 "`modules=[NAME]` where it is built",
             )
 
+    def note_module(self, name: str, file: str, loaded: str | None, code: Mapping[str, str]) -> None:
+        if name == CELLS:  # the empty package that stages of notebooks are written into
+            return
+        if name not in code:
+            if loaded != hash_of(NOTHING) and name not in watchers():  # finding these takes a second
+                self.unseen.append((name, file))
+        elif loaded != code[name]:
+            self.changed = f"the code of {name} changed"
+
+    def note_library(self, name: str, there: str, where: str, versions: Mapping[str, str]) -> None:
+        here = versions.get(name) or self.libraries[name]
+        if where != HERE:  # the files of a version may be others on another machine
+            there, here = number_of(there), number_of(here)
+        if there != here:
+            there, here = (number_of(each) or "missing" for each in (there, here))
+            was = f"was {there} where jobs run, not {here}" if there != here else "was installed again"
+            self.changed = f"{name} {was}"
+
+    def note_opened(self, notes: Sequence[Note], known: set[str]) -> None:
+        opened = dict.fromkeys(line["opened"] for line in notes if "opened" in line)
+        # What prints where a job was interrupted reads code of this package.
+        sources = {each for each in opened if each.startswith(f"{ROOT}/{PACKAGE}/") and each.endswith(".py")}
+        self.opened = [file for file in opened if file not in known and file not in sources]
+        if self.opened:  # it may be known by another path
+            real = set(map(os.path.realpath, known))
+            self.opened = [file for file in self.opened if os.path.realpath(file) not in real]
+            imported = {line["opened"] for line in notes if line.get("imported")}
+            self.imported = [file for file in self.opened if file in imported]
+
     def warning(self, job: str, method: str) -> str:
         return (
             f"warning: {job} ({method}) has read {_listed(self.opened)}, which its key does not see: an "
@@ -125,33 +154,21 @@ def evidence_of(
                 if (known_as := by_path.get(os.path.realpath(file))) is not None:
                     names[file] = known_as
             seen.add(file)
-            _check_module(evidence, names.get(file, name), file, normalised_hash(content), parts.code)
+            evidence.note_module(names.get(file, name), file, normalised_hash(content), parts.code)
         versions = line.get("versions", {})
         for name in sorted(versions.keys() - own):
-            _check_library(evidence, name, versions[name], line.get("where", ""), parts.versions)
+            evidence.note_library(name, versions[name], line.get("where", ""), parts.versions)
     package, _, name = parts.method.rpartition(".")
     method = str(before.modules.get(f"{package}.a_{name}", ""))
     is_missing = method and method not in seen and is_own(method)
     if is_missing and os.path.realpath(method) not in map(os.path.realpath, seen):
         evidence.changed = evidence.changed or "what it loaded is not known: it changed"
-    _note_opened(evidence, notes, known | seen)
+    evidence.note_opened(notes, known | seen)
     states = states_of_files([file for file, _ in before.watched])
     is_same = states == [state for _, state in before.watched]
     if not is_same or (before.code, before.versions) != (parts.code, parts.versions):
         evidence.changed = evidence.changed or "Python, or a file that the method declares, changed"
     return evidence
-
-
-def _note_opened(evidence: Evidence, notes: Sequence[Note], known: set[str]) -> None:
-    opened = dict.fromkeys(line["opened"] for line in notes if "opened" in line)
-    # What prints where a job was interrupted reads code of this package.
-    sources = {each for each in opened if each.startswith(f"{ROOT}/{PACKAGE}/") and each.endswith(".py")}
-    evidence.opened = [file for file in opened if file not in known and file not in sources]
-    if evidence.opened:  # it may be known by another path
-        real = set(map(os.path.realpath, known))
-        evidence.opened = [file for file in evidence.opened if os.path.realpath(file) not in real]
-        imported = {line["opened"] for line in notes if line.get("imported")}
-        evidence.imported = [file for file in evidence.opened if file in imported]
 
 
 @cache
@@ -166,27 +183,3 @@ def watchers() -> set[str]:
     found = {*names, *closure_of(names[0], files[names[0]], imported)[0]}  # at once, as they share most
     keep_sources()
     return found
-
-
-def _check_library(
-    evidence: Evidence, name: str, there: str, where: str, versions: Mapping[str, str]
-) -> None:
-    here = versions.get(name) or evidence.libraries[name]
-    if where != HERE:  # the files of a version may be others on another machine
-        there, here = number_of(there), number_of(here)
-    if there != here:
-        there, here = (number_of(each) or "missing" for each in (there, here))
-        was = f"was {there} where jobs run, not {here}" if there != here else "was installed again"
-        evidence.changed = f"{name} {was}"
-
-
-def _check_module(
-    evidence: Evidence, name: str, file: str, loaded: str | None, code: Mapping[str, str]
-) -> None:
-    if name == CELLS:  # the empty package that stages of notebooks are written into
-        return
-    if name not in code:
-        if loaded != hash_of(NOTHING) and name not in watchers():  # finding these takes a second
-            evidence.unseen.append((name, file))
-    elif loaded != code[name]:
-        evidence.changed = f"the code of {name} changed"

@@ -34,7 +34,7 @@ from shortloop.exax.server import running_server
 from shortloop.keys.methods import find_method, packages
 from shortloop.notebook.client import GivenFile, GivenJob, Reply, Request
 from shortloop.plan.pipeline import REUSE, Built, Call, Run
-from shortloop.plan.planner import Lookup, Planner
+from shortloop.plan.planner import Lookup, Planner, existing
 from shortloop.plan.request import Request as Wanted
 from shortloop.project.project import CELLS
 from shortloop.project.system_errors import system_error
@@ -276,18 +276,7 @@ def _built(store: Store, job: str) -> Built:
     if manifest is None or found is None or found.content != manifest.content:
         hint = "run the cell that builds it again"
         raise InputError("an input job is gone or has changed", found=job, hint=hint)
-    return Built(
-        found.job,
-        manifest.parts.method.rpartition(".")[2],
-        manifest.partition,
-        found.path,
-        seconds=found.seconds,
-        content=found.content,
-        rejected=found.rejected,
-        has_tables=found.has_tables,
-        modules=found.modules,
-        plan=REUSE,
-    )
+    return existing(found, manifest.parts.method.rpartition(".")[2], manifest.partition)
 
 
 if __name__ == "__main__":

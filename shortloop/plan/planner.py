@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from shortloop.keys.file_state import at_one_moment
 from shortloop.keys.hashing import digest
@@ -148,20 +149,16 @@ def options_digest(parts: Parts, but: Collection[str]) -> str:
 
 
 def reused(found: StoredJob, wanted: Request) -> Built:
-    """An existing job, as the pipeline sees it."""
-    return Built(
-        found.job,
-        wanted.stage,
-        wanted.partition,
-        found.path,
-        seconds=found.seconds,
-        content=found.content,
-        rejected=found.rejected,
-        has_tables=found.has_tables,
-        modules=found.modules,
-        plan=REUSE,
-        reason=f"{DECLARED}: {found.harmless}" if found.harmless else "",
-        incomplete=found.incomplete,
-        variant=wanted.variant,
-        files=wanted.names,
+    """The existing job that a request asks for."""
+    made = existing(found, wanted.stage, wanted.partition)
+    reason = f"{DECLARED}: {found.harmless}" if found.harmless else ""
+    return replace(
+        made, reason=reason, incomplete=found.incomplete, variant=wanted.variant, files=wanted.names
     )
+
+
+def existing(found: StoredJob, stage: str, partition: str | None) -> Built:
+    """An existing job, as the pipeline sees it."""
+    names = ("seconds", "content", "rejected", "has_tables", "modules")
+    facts: Any = {name: getattr(found, name) for name in names}
+    return Built(found.job, stage, partition, found.path, plan=REUSE, **facts)

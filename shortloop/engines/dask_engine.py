@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from asyncio import CancelledError as Cancelled
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from typing import Any, TypeVar
 
@@ -15,7 +15,7 @@ from distributed.security import Security
 
 from shortloop.base.errors import TransientError
 from shortloop.base.plain import Plain
-from shortloop.engines.engine import CONNECT, Computed, Engine, connected
+from shortloop.engines.engine import CONNECT, Asked, Computed, Engine, connected
 from shortloop.engines.send_files import AGAIN, Supplies
 from shortloop.engines.worker import compute_batch, keep_parcel
 from shortloop.settings.engine import EngineSettings
@@ -57,15 +57,13 @@ class DaskEngine(Engine):
         self._until = 0.0
         self._reached: dict[str, bool] = {}  # whether this machine can call a worker
 
-    def workers(self, asked: Mapping[str, Plain]) -> int:
+    def workers(self, asked: Asked) -> int:
         if time.monotonic() > self._until or not self._threads:
             self._threads = dict(self._answered(self._client.nthreads))
             self._until = time.monotonic() + LOOK_EVERY
         return sum(self._threads.values())
 
-    def compute(
-        self, supplies: Supplies, batches: Batches[bytes], asked: Mapping[str, Plain]
-    ) -> Iterator[Computed]:
+    def compute(self, supplies: Supplies, batches: Batches[bytes], asked: Asked) -> Iterator[Computed]:
         self._wait_for_workers()
         out: dict[Any, tuple[list[bytes], float]] = {}  # batches, and since when
         sending: dict[Any, str] = {}  # parcels, to which cache

@@ -29,6 +29,7 @@ ENGINES = {
 # Import names of the libraries that each engine needs; extras have the names of the engines.
 LIBRARIES = {"joblib": ("joblib",), "dask": ("dask", "distributed"), "ray": ("ray",)}
 T = TypeVar("T")
+Asked = Mapping[str, Plain]  # what a job asks of the engine, as of `joblib.parallel_config`
 
 
 class Computed(NamedTuple):
@@ -46,13 +47,11 @@ class Engine(ABC):
     """Seconds of one core that the library's scheduler takes for a batch, whatever is in it."""
 
     @abstractmethod
-    def workers(self, asked: Mapping[str, Plain]) -> int:
+    def workers(self, asked: Asked) -> int:
         """Return how many batches it can compute at a time, now."""
 
     @abstractmethod
-    def compute(
-        self, supplies: Supplies, batches: Batches[bytes], asked: Mapping[str, Plain]
-    ) -> Iterator[Computed]:
+    def compute(self, supplies: Supplies, batches: Batches[bytes], asked: Asked) -> Iterator[Computed]:
         """Compute batches until there are no more; in the order in which they are done."""
 
     @abstractmethod

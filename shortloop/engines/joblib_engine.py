@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
@@ -13,7 +13,7 @@ from joblib.externals.loky.process_executor import ShutdownExecutorError
 
 from shortloop.base.errors import TransientError
 from shortloop.base.plain import Plain
-from shortloop.engines.engine import Computed, Engine
+from shortloop.engines.engine import Asked, Computed, Engine
 from shortloop.engines.send_files import Supplies
 from shortloop.engines.worker import compute_batch
 from shortloop.settings.engine import EngineSettings
@@ -37,13 +37,11 @@ class JoblibEngine(Engine):
         self._is_given = settings.workers is not None
         self._workers = workers
 
-    def workers(self, asked: Mapping[str, Plain]) -> int:
+    def workers(self, asked: Asked) -> int:
         """Return the number of the settings, or else of `joblib.parallel_config`."""
         return self._workers if self._is_given else int(str(asked.get("n_jobs") or self._workers))
 
-    def compute(
-        self, supplies: Supplies, batches: Batches[bytes], asked: Mapping[str, Plain]
-    ) -> Iterator[Computed]:
+    def compute(self, supplies: Supplies, batches: Batches[bytes], asked: Asked) -> Iterator[Computed]:
         """Compute batches; `asked` holds the arguments of `joblib.parallel_config`."""
         backend = str(self._backend or asked.get("backend") or "loky")
         if backend not in NAMES:

@@ -19,7 +19,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from shortloop.base.errors import TransientError
 from shortloop.base.plain import Plain
-from shortloop.engines.engine import Computed, Engine, connected
+from shortloop.engines.engine import Asked, Computed, Engine, connected
 from shortloop.engines.send_files import AGAIN, Supplies
 from shortloop.engines.worker import compute_batch, keep_parcel
 from shortloop.settings.engine import EngineSettings
@@ -52,12 +52,10 @@ class RayEngine(Engine):
         self._compute = ray.remote(num_cpus=1, max_retries=0)(_compute)
         self._keep = ray.remote(num_cpus=0, max_retries=0)(keep_parcel)
 
-    def workers(self, asked: Mapping[str, Plain]) -> int:
+    def workers(self, asked: Asked) -> int:
         return int(ray.cluster_resources().get("CPU", 0))
 
-    def compute(
-        self, supplies: Supplies, batches: Batches[bytes], asked: Mapping[str, Plain]
-    ) -> Iterator[Computed]:
+    def compute(self, supplies: Supplies, batches: Batches[bytes], asked: Asked) -> Iterator[Computed]:
         most = AHEAD * max(self.workers(asked), 1)
         work, put = supplies.work, ray.put(supplies.work)
         out: dict[Any, Out] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,6 +24,7 @@ TYPED = ("integer", "floating", "mixed-integer-float", "boolean")
 
 NUMBER = re.compile(r"[-+−]?[$€£]?\s*(\d[\d.,'\u00a0\u202f ]*|[.,]\d+)([eE][-+]?\d+)?\s*[%$€£]?")
 SHOWN = 3  # texts that are shown
+NamedColumns = Mapping[str, "Column"]
 
 
 @dataclass(frozen=True)

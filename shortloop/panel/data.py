@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ import pandas as pd
 
 from shortloop.base.errors import InputError
 from shortloop.base.types import IntArray
-from shortloop.panel.column import EXACT, Column, column_of, lookalikes
+from shortloop.panel.column import EXACT, NamedColumns, column_of, lookalikes
 from shortloop.panel.formats.panel_format import key_text
 
 GAPS = 4  # numbers of groups that may be between the least and the largest, for each row
@@ -24,7 +24,7 @@ class Panel:
     by: tuple[str, ...]  # columns that make groups
     keys: Sequence[tuple[str, ...]]  # their values for each group
     starts: IntArray  # int64, (groups + 1,): first row of each group, and the end of the last
-    columns: Mapping[str, Column]  # all others
+    columns: NamedColumns  # all others
     notes: tuple[str, ...] = ()  # what was left out, and why
 
     def of_groups(self, first: int, last: int) -> Panel:

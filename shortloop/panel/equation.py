@@ -17,16 +17,9 @@ from formulaic.transforms import TRANSFORMS
 
 from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.panel.column import EXACT, LEVELS, Column
+from shortloop.panel.column import EXACT, LEVELS, Column, NamedColumns
 from shortloop.panel.design import Columns, Design, Evaluated
-from shortloop.panel.expressions import (
-    coded_column,
-    is_elementwise,
-    keeps_digits,
-    parsed,
-    quoted,
-    with_outcome,
-)
+from shortloop.panel.expressions import coded_name, is_elementwise, keeps_digits, parsed, quoted, with_outcome
 from shortloop.panel.materializer import Materializer, NotByGroupError
 
 MARKED = re.compile("[⧛⧚]|\x1b\\[[0-9;]*m")  # marks of formulaic around errors in formulas, for terminals
@@ -92,7 +85,7 @@ class Equation:
 
     def evaluate(
         self,
-        columns: Mapping[str, Column],
+        columns: NamedColumns,
         roles: Mapping[str, str],
         starts: IntArray,
         drop: np.ndarray | None = None,
@@ -116,7 +109,7 @@ class Equation:
             assert drop is None  # groups that were alike together are alike in parts
             return self._evaluated(read, extra)
 
-    def of_group(self, columns: Mapping[str, Column], roles: Mapping[str, str], rows: slice) -> Design:
+    def of_group(self, columns: NamedColumns, roles: Mapping[str, str], rows: slice) -> Design:
         """Compute outcome and regressors of one group alone, without rows in which a factor is missing."""
         # As in formulaic, all rows decide e.g. a mean; only if none were left so, those that lack no value.
         names = self.variables(columns)
@@ -134,9 +127,7 @@ class Equation:
         assert made is not None
         return made
 
-    def _of_rows(
-        self, columns: Mapping[str, Column], names: Sequence[str], roles: Mapping[str, str]
-    ) -> Design:
+    def _of_rows(self, columns: NamedColumns, names: Sequence[str], roles: Mapping[str, str]) -> Design:
         """Compute a design of complete rows, with only the categories that these have."""
         extra = {role: self._role(role, name, columns[name]) for role, name in roles.items()}
         read = {name: columns[name].trimmed() for name in names}
@@ -149,7 +140,7 @@ class Equation:
             kept = np.flatnonzero(~found.design.missing())
         return found.design.taken(kept)
 
-    def needed(self, columns: Mapping[str, Column], beside: Iterable[str]) -> dict[str, Column]:
+    def needed(self, columns: NamedColumns, beside: Iterable[str]) -> dict[str, Column]:
         """Return the columns that it reads, and those `beside`; InputError if one does not exist."""
         names = self.variables(columns)
         for name in [*names, *beside]:
@@ -162,12 +153,12 @@ class Equation:
                 expected = f"numbers, truth values, or at most {LEVELS} different texts"
                 raise self._error("unsupported column type in a formula", found, expected)
         self._check_large({name: columns[name] for name in names if columns[name].is_large}, columns)
-        for name in filter(None, map(coded_column, self._expressions.values())):
+        for name in filter(None, map(coded_name, self._expressions.values())):
             if name in columns:
                 self._check_distinct(self.where, name, columns[name])
         return {name: columns[name] for name in [*names, *beside]}
 
-    def _check_large(self, large: Mapping[str, Column], columns: Mapping[str, Column]) -> None:
+    def _check_large(self, large: NamedColumns, columns: NamedColumns) -> None:
         """Refuse expressions that lose digits of integers which floats cannot hold."""
         for factor in self._factors if large else ():
             expr = str(factor.expr)
@@ -179,10 +170,10 @@ class Equation:
                 hint = f"take them as categories, C({name}), or less a number, I({name} - {least})"
                 raise self._error("integers would lose digits", found, expected, hint)
 
-    def missing(self, columns: Mapping[str, Column], roles: Mapping[str, str]) -> np.ndarray:
+    def missing(self, columns: NamedColumns, roles: Mapping[str, str]) -> np.ndarray:
         return _missing(self.needed(columns, roles.values()))
 
-    def _plain(self, columns: Mapping[str, Column]) -> Sides | None:
+    def _plain(self, columns: NamedColumns) -> Sides | None:
         """Compute both sides if all factors are columns of numbers, or products of them; else None."""
         for factor in self._factors:
             name, how = str(factor.expr), factor.eval_method.value
@@ -198,7 +189,7 @@ class Equation:
 
     def _evaluated(
         self,
-        columns: Mapping[str, Column],
+        columns: NamedColumns,
         roles: dict[str, FloatArray | IntArray],
         drop: np.ndarray | None = None,
         groups: Sequence[slice] | None = None,
@@ -234,7 +225,7 @@ class Equation:
         categories = materializer.categories(made, rows) if is_known or names_levels else None
         design.outcome[materializer.missing(categorical=True)[rows]] = np.nan
         coded = [self._expressions.get(each, "") for each in materializer.coded()]
-        apart = [each for each in coded if not each or coded_column(each) or is_elementwise(each, columns)]
+        apart = [each for each in coded if not each or coded_name(each) or is_elementwise(each, columns)]
         known = categories if is_known else None
         failed = None if by_row else tuple(materializer.failed)
         return Evaluated(design, known, bool(coded), len(apart) < len(coded), failed)
@@ -279,7 +270,7 @@ def _quoted(expression: str) -> str:
     return BACKTICKS.sub(lambda name: f"Q({name[1]!r})", expression)
 
 
-def _missing(columns: Mapping[str, Column]) -> np.ndarray:
+def _missing(columns: NamedColumns) -> np.ndarray:
     return np.asarray(np.logical_or.reduce([column.missing() for column in columns.values()]))
 
 
@@ -306,7 +297,7 @@ def _design(sides: Sides, roles: dict[str, FloatArray | IntArray], where: str) -
     return Design(names, regressors, share, {**roles, "successes": successes, "failures": failures}, terms)
 
 
-def _product(columns: Mapping[str, Column], factors: Sequence[str], rows: int) -> FloatArray:
+def _product(columns: NamedColumns, factors: Sequence[str], rows: int) -> FloatArray:
     """Multiply columns; a single one is not copied, nor is the constant written out."""
     if factors[0] == "1":
         return np.broadcast_to(1.0, rows)

@@ -6,14 +6,14 @@ bounds of integers are computed by Python, which does neither."""
 from __future__ import annotations
 
 import ast
-from collections.abc import Container, Mapping
+from collections.abc import Container
 from functools import lru_cache
 from itertools import product
 from typing import TypeGuard
 
 import numpy as np
 
-from shortloop.panel.column import EXACT, LARGEST, Column
+from shortloop.panel.column import EXACT, LARGEST, NamedColumns
 
 EXPRESSIONS = 256  # trees that are remembered
 OPERATORS = (
@@ -68,7 +68,7 @@ def quoted(node: ast.AST) -> str | None:
     return str(node.args[0].value) if isinstance(node.args[0], ast.Constant) else None
 
 
-def coded_column(expression: str) -> str | None:
+def coded_name(expression: str) -> str | None:
     """Return the column of an expression that only sets its coding, as ``C(k)``; None for others."""
     tree = parsed(expression)
     if not is_call(tree, CATEGORIES) or not tree.args:
@@ -136,7 +136,7 @@ class _LosesDigitsError(Exception):
     """Digits may be lost."""
 
 
-def keeps_digits(expression: str, columns: Mapping[str, Column]) -> bool:
+def keeps_digits(expression: str, columns: NamedColumns) -> bool:
     """True if it is known that no digit of integers is lost in an expression."""
     tree = parsed(expression)
     if tree is None:
@@ -150,7 +150,7 @@ def keeps_digits(expression: str, columns: Mapping[str, Column]) -> bool:
     return True
 
 
-def _bounds(node: ast.AST, columns: Mapping[str, Column]) -> Bounds | None:
+def _bounds(node: ast.AST, columns: NamedColumns) -> Bounds | None:
     name = quoted(node) or (node.id if isinstance(node, ast.Name) else None)
     if name is not None and name in columns:
         column = columns[name]
@@ -208,7 +208,7 @@ def _bounds_of_operation(op: ast.operator, left: Bounds | None, right: Bounds | 
     raise _LosesDigitsError
 
 
-def _bounds_of_call(node: ast.Call, columns: Mapping[str, Column]) -> Bounds | None:
+def _bounds_of_call(node: ast.Call, columns: NamedColumns) -> Bounds | None:
     if is_call(node, "I", CATEGORIES) and node.args:
         return _bounds(node.args[0], columns)
     if not isinstance(node.func, ast.Attribute):
@@ -238,7 +238,7 @@ def _bounds_of_call(node: ast.Call, columns: Mapping[str, Column]) -> Bounds | N
     return 0, 1  # the others are truth values
 
 
-def _check_texts(node: ast.AST, columns: Mapping[str, Column]) -> None:
+def _check_texts(node: ast.AST, columns: NamedColumns) -> None:
     """Refuse other columns than texts: their result is not known."""
     for each in ast.walk(node):
         if isinstance(each, ast.Name) and (each.id not in columns or columns[each.id].levels is None):

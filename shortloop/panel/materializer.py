@@ -16,9 +16,9 @@ from interface_meta import override
 
 from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.panel.column import Column
+from shortloop.panel.column import NamedColumns
 from shortloop.panel.design import Categories
-from shortloop.panel.expressions import coded_column, compares_texts, is_elementwise, keeps_digits
+from shortloop.panel.expressions import coded_name, compares_texts, is_elementwise, keeps_digits
 
 CONTEXT = {"pd": pd}
 """Names in formulas beside columns, Python's builtins, and those of formulaic, `np` among them."""
@@ -35,7 +35,7 @@ class Materializer(PandasMaterializer):  # type: ignore[misc,no-any-unimported]
 
     def __init__(
         self,
-        columns: Mapping[str, Column],
+        columns: NamedColumns,
         expressions: Mapping[str, str],
         where: str,
         groups: Sequence[slice] | None = None,
@@ -105,7 +105,7 @@ class Materializer(PandasMaterializer):  # type: ignore[misc,no-any-unimported]
         return self._joined(tables, found[0]), found[1]
 
     def _evaluate_rows(
-        self, expr: str, metadata: Any, spec: Any, columns: Mapping[str, Column], index: pd.Index
+        self, expr: str, metadata: Any, spec: Any, columns: NamedColumns, index: pd.Index
     ) -> tuple[Any, Any]:
         whole: Any = self.layered_context  # type: ignore[has-type]
         typed = {name: self._read(name, expr, columns, index) for name in columns}
@@ -120,11 +120,11 @@ class Materializer(PandasMaterializer):  # type: ignore[misc,no-any-unimported]
             self.layered_context = whole
         return _without_extension(value), variables
 
-    def _read(self, name: str, expr: str, columns: Mapping[str, Column], index: pd.Index) -> pd.Series:
+    def _read(self, name: str, expr: str, columns: NamedColumns, index: pd.Index) -> pd.Series:
         """Convert a column for an expression: to floats, if integers would lose digits."""
         column, expression = columns[name], self._expressions.get(expr, expr)
         if column.levels is not None:
-            is_coded = coded_column(expression) == name or compares_texts(expression)
+            is_coded = coded_name(expression) == name or compares_texts(expression)
             values = column.coded() if is_coded else column.typed()
         elif column.is_large or keeps_digits(expression, columns):
             values = column.typed()

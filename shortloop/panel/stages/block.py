@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from shortloop.stages.stage import Finished, Job, Outputs, Stage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
 
-    from shortloop.panel.column import Column
+    from shortloop.panel.column import NamedColumns
 
 
 class Block(Stage):
@@ -38,7 +37,7 @@ class Block(Stage):
         panel = replace(panel, columns=self._columns(panel.columns))
         return panel_results(panel.of_groups(first, last))
 
-    def _columns(self, columns: Mapping[str, Column]) -> Mapping[str, Column]:
+    def _columns(self, columns: NamedColumns) -> NamedColumns:
         """Select the columns that are read; all, if that fails: fits then say what is wrong."""
         from shortloop.base.errors import InputError
         from shortloop.panel.equation import Equation

@@ -16,30 +16,15 @@ app = typer.Typer()
 with_settings = typer.Typer()  # commands that need an analysis with a settings file
 FEWEST_FILES = 16  # open at once, that exax needs to start a run
 
-Script = Annotated[
-    str | None,
-    Argument(
-        help="Build script, named as for `ax run`; default: build_pipeline, or the project's only script."
-    ),
-]
-SettingsFile = Annotated[
-    Path | None,
-    Option(
-        "--settings",
-        readable=False,
-        help="Settings file; default: $SHORTLOOP_SETTINGS, or the script's own file.",
-    ),
-]
-SettingsName = Annotated[str | None, Option("--settings", help="Only jobs for the settings with this name.")]
-Until = Annotated[
-    str | None, Option(metavar="STAGE", help="Run only this stage and the stages it depends on.")
-]
-Only = Annotated[
-    str | None, Option(metavar="STAGE", help="Run only this stage; its inputs must be up to date.")
-]
-Partition = Annotated[
-    str | None, Option(help="With --until or --only: run only this partition of the stage.")
-]
+Text = str | None
+WHICH = "Build script, named as for `ax run`; default: build_pipeline, or the project's only script."
+OWN_FILE = "Settings file; default: $SHORTLOOP_SETTINGS, or the script's own file."
+Script = Annotated[Text, Argument(help=WHICH)]
+SettingsFile = Annotated[Path | None, Option("--settings", readable=False, help=OWN_FILE)]
+SettingsName = Annotated[Text, Option("--settings", help="Only jobs for the settings with this name.")]
+Until = Annotated[Text, Option(metavar="STAGE", help="Run only this stage and the stages it depends on.")]
+Only = Annotated[Text, Option(metavar="STAGE", help="Run only this stage; its inputs must be up to date.")]
+Partition = Annotated[Text, Option(help="With --until or --only: run only this partition of the stage.")]
 Force = Annotated[
     list[str] | None, Option(metavar="JOB", help="Rebuild this job or stage even if cached. Repeatable.")
 ]
@@ -47,6 +32,12 @@ Named = Annotated[list[str] | None, Option(hidden=True)]
 """Flags --NAME of analyses, which `shortloop.cli.entry` adds to the command."""
 Json = Annotated[
     bool, Option("--json", help="Print one JSON document instead of text; docs/json.md lists its fields.")
+]
+Data = Annotated[
+    Path | None,
+    Option(
+        "--data", metavar="FOLDER", readable=False, help="Inspect this data and write a settings file for it."
+    ),
 ]
 
 
@@ -75,15 +66,7 @@ def init(
     folder: Annotated[
         Path, Argument(help="Folder to create, e.g. my-analysis; its name becomes the project's name.")
     ],
-    data: Annotated[
-        Path | None,
-        Option(
-            "--data",
-            metavar="FOLDER",
-            readable=False,
-            help="Inspect this data and write a settings file for it.",
-        ),
-    ] = None,
+    data: Data = None,
     named: Named = None,
 ) -> None:
     """Create a project that is ready to run: a small example, or an installed analysis with --NAME.
@@ -141,12 +124,7 @@ def run(
     "If a combination fails, the others still run; the table lists the failure and the exit status is 1."
 )
 def sweep(
-    file: Annotated[
-        Path | None,
-        Argument(
-            readable=False, help="Settings file; default: $SHORTLOOP_SETTINGS, or the script's own file."
-        ),
-    ] = None,
+    file: Annotated[Path | None, Argument(readable=False, help=OWN_FILE)] = None,
     vary: Annotated[
         list[str] | None,
         Option(
@@ -164,8 +142,7 @@ def sweep(
         ),
     ] = None,
     script: Annotated[
-        str | None,
-        Option(help="Build script, named as for `ax run`; default: the script for this kind of file."),
+        Text, Option(help="Build script, named as for `ax run`; default: the script for this kind of file.")
     ] = None,
 ) -> None:
     """Run a build script with each combination of settings and compare the results."""
@@ -248,8 +225,8 @@ def show(job: Annotated[str, Argument(help="Job id, e.g. main-12.")], as_json: J
 @app.command()
 def logs(
     job: Annotated[str, Argument(help="Job id or stage, e.g. main-12 or train.")],
-    partition: Annotated[str | None, Option(help="Only the stage's job for this partition.")] = None,
-    unit: Annotated[str | None, Option(metavar="NAME", help="Only the output of this unit.")] = None,
+    partition: Annotated[Text, Option(help="Only the stage's job for this partition.")] = None,
+    unit: Annotated[Text, Option(metavar="NAME", help="Only the output of this unit.")] = None,
     follow: Annotated[bool, Option("--follow", "-f", help="Keep printing until the job has ended.")] = False,
 ) -> None:
     """Print the output of a job, or of a stage's newest jobs, even while they run or after they failed."""

@@ -9,21 +9,21 @@ import typer
 from typer import Argument, Option
 
 from shortloop.base.errors import InputError
-from shortloop.cli.main import Json, Script, SettingsFile, SettingsName, app, prepared
+from shortloop.cli.main import Json, Script, SettingsFile, SettingsName, Text, app, prepared
 from shortloop.plan.selection import Selection
 
-Older = Annotated[str | None, Option(help="Only jobs at least this old, e.g. 12h, 30d or 2w.")]
+Older = Annotated[Text, Option(help="Only jobs at least this old, e.g. 12h, 30d or 2w.")]
 
 
 @app.command()
 def jobs(
-    stage: Annotated[str | None, Option(help="Only jobs of this stage.")] = None,
-    partition: Annotated[str | None, Option(help="Only jobs of this partition.")] = None,
+    stage: Annotated[Text, Option(help="Only jobs of this stage.")] = None,
+    partition: Annotated[Text, Option(help="Only jobs of this partition.")] = None,
     settings: SettingsName = None,
-    state: Annotated[str | None, Option(help="Only jobs in this state, e.g. superseded.")] = None,
+    state: Annotated[Text, Option(help="Only jobs in this state, e.g. superseded.")] = None,
     older: Older = None,
-    newer: Annotated[str | None, Option(help="Only jobs younger than this, e.g. 2h.")] = None,
-    larger: Annotated[str | None, Option(help="Only jobs at least this large, e.g. 100MB.")] = None,
+    newer: Annotated[Text, Option(help="Only jobs younger than this, e.g. 2h.")] = None,
+    larger: Annotated[Text, Option(help="Only jobs at least this large, e.g. 100MB.")] = None,
     scripts: Annotated[bool, Option("--scripts", help="Include jobs of build scripts.")] = False,
     sort: Annotated[str, Option(help="Sort by id, made, seconds, size, stage or partition.")] = "id",
     reverse: Annotated[bool, Option("--reverse", help="Reverse the order.")] = False,
@@ -32,9 +32,8 @@ def jobs(
     """List jobs with their stage, partition, cost and whether they are still needed."""
     from shortloop.cli.jobs import Filter, print_jobs
 
-    print_jobs(
-        Filter(stage, partition, settings, state, older, newer, larger, scripts), sort, reverse, as_json
-    )
+    wanted = Filter(stage, partition, settings, state, older, newer, larger, scripts)
+    print_jobs(wanted, sort, reverse, as_json)
 
 
 @app.command()

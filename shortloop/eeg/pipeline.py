@@ -118,9 +118,7 @@ def subsampled(run: StudyRun, features: dict[str, dict[str, Built]]) -> dict[str
         asked = phases_of(study, kind)
         return run.build("subsample", partition=who, kind=kind, phases=asked, seed=study.seed, features=made)
 
-    return {
-        kind: {who: drawn(kind, who, made) for who, made in jobs.items()} for kind, jobs in features.items()
-    }
+    return {kind: {who: drawn(kind, who, job) for who, job in of.items()} for kind, of in features.items()}
 
 
 def check_recordings(run: StudyRun, imported: list[Built]) -> Built:

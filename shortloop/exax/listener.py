@@ -149,9 +149,8 @@ def _received(probe: socket.socket, process: int) -> bytes:
                 raise _silent(f"{_named(process)}, for {waited:.0f} s") from None
             if waited > WORTH_A_WORD and not told:
                 told = True
-                print(
-                    f"waiting for the exax server, {_named(process)}, to answer", file=sys.stderr, flush=True
-                )
+                waits = f"waiting for the exax server, {_named(process)}, to answer"
+                print(waits, file=sys.stderr, flush=True)
             continue
         if not part:
             return reply

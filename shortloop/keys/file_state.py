@@ -93,9 +93,7 @@ def is_settled(state: State) -> bool:
 def states_of_files(files: Sequence[str]) -> list[State]:
     """States of many files, quickly; empty if one is missing."""
     try:
-        return [
-            (each.st_ino, each.st_size, each.st_mtime_ns, each.st_ctime_ns) for each in map(os.stat, files)
-        ]
+        return [(one.st_ino, one.st_size, one.st_mtime_ns, one.st_ctime_ns) for one in map(os.stat, files)]
     except FileNotFoundError:
         return []
 

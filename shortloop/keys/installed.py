@@ -221,9 +221,7 @@ def _kept() -> dict[str, dict[str, _Distribution]]:
     """Distributions in each folder, as found by an earlier process."""
     with contextlib.suppress(OSError, ValueError, TypeError, AttributeError, InputError):
         plain = json.loads(_file().read_text(encoding="utf-8")).items()
-        return {
-            folder: {info: _Distribution(*each) for info, each in found.items()} for folder, found in plain
-        }
+        return {name: {info: _Distribution(*each) for info, each in of.items()} for name, of in plain}
     return {}
 
 

@@ -244,10 +244,8 @@ class _Writer:
             value = self._notebook.space.get(each, NOTHING)
             is_constant = value is not NOTHING and literal(value) is not None
             if is_constant and imports_of(self._notebook, each, value, frozenset()) is None:
-                found_value = (
-                    f"a value that was used when {name} was defined, and may have been different then"
-                )
-                raise refused(above, each, found_value, "write the value itself there")
+                was = f"a value that was used when {name} was defined, and may have been different then"
+                raise refused(above, each, was, "write the value itself there")
         known = frozenset(dotted_names(text))
         self._imports |= self._reach(outer, known, name)
         inside = self._reach(names.calling - {DECORATOR}, known, name)

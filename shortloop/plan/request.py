@@ -50,9 +50,7 @@ class Request:
     def sources(self) -> Jobs:
         """All inputs. A dataset may have the name of a job, or of an option with a file."""
         taken = {**self.jobs, **self.files}
-        return taken | {
-            f"datasets.{name}" if name in taken else name: of for name, of in self.datasets.items()
-        }
+        return taken | {f"datasets.{key}" if key in taken else key: of for key, of in self.datasets.items()}
 
     @property
     def caption(self) -> str:

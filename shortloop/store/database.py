@@ -3,12 +3,12 @@ layout, is replaced. If it cannot be written, it is read into memory."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sqlite3
 import threading
 import zlib
 from collections.abc import Callable, Iterable
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -70,7 +70,7 @@ class Database:
 
     def _open(self) -> None:
         if may_write(self._file):
-            with contextlib.suppress(OSError):  # SQLite's own files are never their group's to write
+            with suppress(OSError):  # SQLite's own files are never their group's to write
                 self._file.touch(exist_ok=False)
         self._connection, self.kept = connect(self._file)
         self._connection.execute("pragma synchronous = off")
@@ -124,10 +124,7 @@ def connect(file: Path) -> tuple[sqlite3.Connection, bool]:
     # The second way is for a file that no program has open: it needs no files beside it, which say who has.
     for way in ("mode=ro", "mode=ro&immutable=1") if file != MEMORY else ():
         address, memory = f"{file.as_uri()}?{way}", sqlite3.connect(MEMORY, check_same_thread=False)
-        with (
-            contextlib.suppress(sqlite3.Error),
-            contextlib.closing(sqlite3.connect(address, uri=True)) as disk,
-        ):
+        with suppress(sqlite3.Error), closing(sqlite3.connect(address, uri=True)) as disk:
             disk.backup(memory)
             memory.execute("select count(*) from sqlite_master")
             return memory, False

@@ -48,9 +48,7 @@ def check_alike(
         kinds.setdefault(summary.kind, []).append(summary)
     same = []
     for of_kind in kinds.values():
-        differ = [
-            each for field in _NAMES if field != "times" for each in _check_same(of_kind, field, refuse)
-        ]
+        differ = [one for field in _NAMES if field != "times" for one in _check_same(of_kind, field, refuse)]
         for phase in dict.fromkeys(summary.phase for summary in of_kind):
             own = [each for each in of_kind if each.phase == phase and each not in differ]
             differ += _check_same(own, "times", refuse)

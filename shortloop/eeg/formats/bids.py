@@ -118,14 +118,10 @@ class BidsInput(SignalInput):
 
     def _is_of(self, path: Path, task: str, phase: str) -> bool:
         labels = _labels(path)
-        wanted = {
-            "ses": self.sessions.get(phase),
-            "run": self.runs.get(phase),
-            **self.entities.get(phase, {}),
-        }
+        asked = {"ses": self.sessions.get(phase), "run": self.runs.get(phase), **self.entities.get(phase, {})}
         return labels.get("task") == task and all(
             names is None or labels.get(key, "") in [name.removeprefix(f"{key}-") for name in names]
-            for key, names in wanted.items()
+            for key, names in asked.items()
         )
 
 

@@ -21,12 +21,7 @@ PARALLEL = 10  # trials; two files that share so many onsets do not by chance
 SHARED = 0.9  # of the trials: a few may be left out of one file
 AMPLITUDE, FLAT = "amplitude", "flat"
 BEYOND, GAP = "beyond the recording", "across a gap in the recording"
-REASONS = {
-    "TOO_SHORT": BEYOND,
-    "NO_DATA": BEYOND,
-    "USER": "left out before it was saved",
-    "BAD boundary": GAP,
-}
+CAUSES = {"TOO_SHORT": BEYOND, "NO_DATA": BEYOND, "USER": "left out before it was saved", "BAD boundary": GAP}
 NAMED = 5  # channels in a message
 Log = Sequence[Sequence[str]]
 
@@ -182,7 +177,7 @@ def dropped_trials(
 ) -> tuple[Counter[tuple[int, str]], Counter[str]]:
     """Reject trials by amplitude; count dropped trials by class and reason, and rejections by channel."""
     by_index = {
-        index: ", ".join(dict.fromkeys(REASONS.get(each, f"annotated as {each}") for each in reasons))
+        index: ", ".join(dict.fromkeys(CAUSES.get(each, f"annotated as {each}") for each in reasons))
         for index, reasons in enumerate(log)
         if reasons
     }
@@ -222,9 +217,7 @@ def all_left_out(
     why_of = {name: why for name, why in of.items() if why}
     if not why_of:
         return None
-    said = "; ".join(
-        f"{why.total()} of {why.total()} {name} ({_counted(why)})" for name, why in why_of.items()
-    )
+    said = "; ".join(f"{of.total()} of {of.total()} {name} ({_counted(of)})" for name, of in why_of.items())
     if channels:
         said += f"; by channel: {', '.join(f'{name} {count}' for name, count in channels.most_common(NAMED))}"
     reasons = sum(why_of.values(), Counter[str]())

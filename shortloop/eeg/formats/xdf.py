@@ -101,9 +101,7 @@ class XdfInput(SignalInput, FilesInput):
             field="input.stream",
             found=", ".join(map(_described, found or streams)) or "no streams",
             expected=self.stream or "one stream of type EEG, with samples",
-            hint=f'name it under [input], as stream = "{first}"'
-            if found
-            else "name it under [input] (stream)",
+            hint="name it under [input]" + (f', as stream = "{first}"' if found else " (stream)"),
         )
 
     def _events(
@@ -238,13 +236,11 @@ def _channels(stream: dict[str, Any], given: str | None) -> tuple[list[str], lis
         raise InputError(problem, found=", ".join(twice), hint="rename them in the file")
     kinds = [KINDS.get(_first(each, "type").casefold(), "misc") for each in listed]
     units = [voltage(_first(each, "unit") or "µV") for each in listed]
-    others = [
-        name for name, unit, kind in zip(names, units, kinds, strict=True) if not unit and kind == "eeg"
-    ]
-    if others and given is None:
+    odd = [name for name, unit, kind in zip(names, units, kinds, strict=True) if not unit and kind == "eeg"]
+    if odd and given is None:
         warn(
-            f"channels whose unit is not a voltage were left out: {', '.join(others)}; if they are EEG, "
+            f"channels whose unit is not a voltage were left out: {', '.join(odd)}; if they are EEG, "
             'write their unit under [input], as unit = "µV"',
         )
-        kinds = ["misc" if name in others else kind for name, kind in zip(names, kinds, strict=True)]
+        kinds = ["misc" if name in odd else kind for name, kind in zip(names, kinds, strict=True)]
     return names, kinds, [VOLTS[given or unit or "µV"] for unit in units]

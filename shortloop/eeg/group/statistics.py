@@ -114,9 +114,7 @@ def group_statistics(
         t, null = one_sample_t(smoothed), _flip_null(smoothed, signs)
     lower = settings.cluster_alpha / 2
     threshold = -float(ndtri(lower) if participants == 1 else stdtrit(participants - 1, lower))
-    both = [
-        (np.abs(maps).reshape(len(maps), -1).max(axis=1), max_cluster_mass(maps, threshold)) for maps in null
-    ]
+    both = [(np.abs(of).reshape(len(of), -1).max(axis=1), max_cluster_mass(of, threshold)) for of in null]
     null_max, null_mass = map(np.concatenate, zip(*both, strict=True))
     clusters, masses = label_clusters(t, threshold)
     p_of_cluster = _p_values(masses, null_mass, exact)

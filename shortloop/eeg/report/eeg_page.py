@@ -57,9 +57,8 @@ def _figure(
 ) -> PageFigure:
     result = drawing.result
     caption, alt = section.caption(result, settings), f"{drawing.title}. {section.alt(result)}".rstrip()
-    sources = (
-        job for job in result.sources if job.stage not in OPTIONAL_STAGES or job.stage in section.stages
-    )
+    others = {*OPTIONAL_STAGES}.difference(section.stages)
+    sources = (job for job in result.sources if job.stage not in others)
     return replace(drawing, caption=caption, alt=alt).figure(number, provenance_rows(sources))
 
 

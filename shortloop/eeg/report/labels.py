@@ -10,11 +10,7 @@ from shortloop.eeg.score_names import Score
 if TYPE_CHECKING:  # the end of each run prints scores, and needs no NumPy for that
     from shortloop.eeg.group.maps import MapStatistics
 
-SCORES: dict[Score, str] = {
-    "balanced-accuracy": "Balanced accuracy (%)",
-    "accuracy": "Accuracy (%)",
-    "auc": "AUC",
-}
+SCORES = {"balanced-accuracy": "Balanced accuracy (%)", "accuracy": "Accuracy (%)", "auc": "AUC"}
 UNITS = dict.fromkeys(("eeg", "eog", "ecg", "emg", "ecog", "seeg", "dbs"), "V") | {"mag": "T", "grad": "T/m"}
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 SCALES = {

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from shortloop.stages.stage import Finished, Job, Outputs, Stage
 
 if TYPE_CHECKING:
-
     from shortloop.panel.column import NamedColumns
 
 

@@ -72,9 +72,8 @@ def scores_of(
     """
     if score == "auc":
         return auc_scores(evidence, labels, groups)
-    return (
-        recall_scores(evidence, labels) if score == "balanced-accuracy" else accuracy_scores(evidence, labels)
-    )
+    scores = recall_scores if score == "balanced-accuracy" else accuracy_scores
+    return scores(evidence, labels)
 
 
 def chance_level(score: Score, labels: IntArray, n_classes: int) -> float | None:

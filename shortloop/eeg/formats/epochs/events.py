@@ -123,10 +123,8 @@ def _of_table(raw: Any, settings: EpochedInput, wanted: dict[str, int], file: Pa
 
 def _of_channel(raw: Any, settings: EpochedInput) -> Found | None:
     if settings.stim_channel is not None:
-        channels = [settings.stim_channel]
-        refuse_unknown(
-            channels, raw.ch_names, "the channel of codes is not in the file", "input.stim_channel"
-        )
+        channels, problem = [settings.stim_channel], "the channel of codes is not in the file"
+        refuse_unknown(channels, raw.ch_names, problem, "input.stim_channel")
     else:
         # As MNE chooses, without its setting MNE_STIM_CHANNEL, which is in no key.
         kinds = zip(raw.ch_names, raw.get_channel_types(), strict=True)

@@ -51,9 +51,7 @@ def _expand(folder: Path, pattern: str, participant: str, field: str, folders: C
     matched = _glob(folder, pattern, participant, folders)
     base = "" if Path(pattern).is_absolute() else folder
     names = {path: composed(path.relative_to(base).as_posix()) for path in matched}
-    belongs, looks = (
-        _regex(composed(pattern), composed(participant), numbers=each) for each in (True, False)
-    )
+    belongs, looks = (_regex(composed(pattern), composed(participant), numbers=on) for on in (True, False))
     kept = [path for path, name in names.items() if re.fullmatch(belongs, name)]
     near = [path for path, name in names.items() if re.fullmatch(looks, name)]
     if not kept:

@@ -27,10 +27,8 @@ def modin_environment(
     install = [str(folder / "bin" / "python"), "-m", "pip", "install", *REQUIRED]
     for command in ([sys.executable, "-m", "venv", str(folder)], install):
         if subprocess.run(command, check=False).returncode:
-            failed, hint = (
-                f"`{' '.join(command)}` failed",
-                "see its output above; delete the folder and try again",
-            )
+            failed = f"`{' '.join(command)}` failed"
+            hint = "see its output above; delete the folder and try again"
             raise TransientError("the environment could not be created", file=folder, found=failed, hint=hint)
     print(f'created; add it to the settings file:\n[modin]\nenvironment = "{folder.absolute()}"')
 

@@ -112,12 +112,8 @@ def environment(workers: int, alone: Path | None = None) -> dict[str, str]:
         (alone / "path" / package.name).symlink_to(package)
         path = [str(alone / "path")]
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "VIRTUAL_ENV"))}
-    return {
-        **kept,
-        **dict.fromkeys(VARIABLES, "1"),
-        **dict.fromkeys(THREADS, str(workers)),
-        "PYTHONPATH": os.pathsep.join(dict.fromkeys(path)),
-    }
+    threads = dict.fromkeys(VARIABLES, "1") | dict.fromkeys(THREADS, str(workers))
+    return {**kept, **threads, "PYTHONPATH": os.pathsep.join(dict.fromkeys(path))}
 
 
 def _listen(child: subprocess.Popen[bytes], receiver: Connection, limit: float) -> Measured:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from shortloop.base.plain import Plain
 from shortloop.frames.transformations import BYTES, COPIES, EVERY, GUIDE, TRANSFORMATIONS, TRAP
 from shortloop.report.page import Page, PageSection, PageTable, TableRow
 from shortloop.stages.results import Result, upstream
@@ -19,24 +18,21 @@ if TYPE_CHECKING:
 RIGHT, WRONG, FAILED, LEFT_OUT = "right", "wrong", "failed", "left out"
 DISTURBED = 0.25  # cores used by other processes, above which times are reported as disturbed
 NO_BREAK = "\u00a0"
+Facts = Mapping[str, Any]
 COLUMNS = ("work", "settings", "seconds", "range", "× pandas", "start", "memory", "result", "version")
 
 
 @dataclass(frozen=True)
 class Content:
-    frames: Mapping[str, Any]  # settings, plain data
-    machine: Mapping[str, Any]
+    frames: Facts  # settings, plain data
+    machine: Facts
     rows: int  # of the table that the libraries worked on
     measured: pd.DataFrame  # a row for each library and transformation, from `table_of`
     versions: Mapping[str, str]
 
 
 def collect(
-    measured: Sequence[Result],
-    table: Result,
-    frames: Mapping[str, Any],
-    out: Mapping[str, str],
-    machine: Mapping[str, Plain],
+    measured: Sequence[Result], table: Result, frames: Facts, out: Mapping[str, str], machine: Facts
 ) -> Content:
     lines = [*map(_line_of_job, measured)]
     lines += [line_of(name, what, LEFT_OUT, out[name]) for name in out for what in frames["transformations"]]

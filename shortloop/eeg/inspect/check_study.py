@@ -31,6 +31,7 @@ from shortloop.stages.stage import File, Outputs
 from shortloop.study_run import StudyRun
 
 Facts = dict[str, Any]
+Imported = Mapping[str, list[Facts]]
 Import = ImportEpochs | ImportFeatures
 STAGES = {"import_epochs": ImportEpochs, "import_features": ImportFeatures, "check": CheckRecordings}
 NOTES = 20  # that are shown
@@ -60,7 +61,7 @@ def open_all(file: Path, tell: Tell) -> Opened:
     return Opened(_summary(imported), tuple(_join_same(problems)), (*dict.fromkeys(notes[:NOTES]), *more))
 
 
-def _summary(imported: Mapping[str, list[Facts]]) -> str:
+def _summary(imported: Imported) -> str:
     if not imported:
         return "nothing could be read"
     trials: Counter[str] = Counter()
@@ -200,9 +201,7 @@ def _facts(job: Import) -> Facts:
     return dict(job.finish(_InMemory({})).facts)
 
 
-def _compare(
-    study: Study, file: Path, imported: Mapping[str, list[Facts]], problems: list[InputError]
-) -> list[str]:
+def _compare(study: Study, file: Path, imported: Imported, problems: list[InputError]) -> list[str]:
     """Find differences between recordings; return notes about what is odd, but no problem."""
     if not imported:
         return []

@@ -88,12 +88,8 @@ def _is_certain(counts: Sequence[int], participants: int) -> bool:
 def _shared_parts(totals: Sequence[Mapping[str, int]]) -> list[str]:
     """Return parts of names that all phases have, but not all events of one."""
     every = [Counter(part for name in total for part in dict.fromkeys(name.split("/"))) for total in totals]
-    return [
-        part
-        for part in every[0]
-        if all(0 < parts[part] < len(total) for parts, total in zip(every, totals))
-        and not has_meaning(part, {"no class"})
-    ]
+    shared = [part for part in every[0] if all(0 < of[part] < len(total) for of, total in zip(every, totals))]
+    return [part for part in shared if not has_meaning(part, {"no class"})]
 
 
 def _class_names(events: list[str]) -> list[str]:

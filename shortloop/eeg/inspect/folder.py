@@ -166,11 +166,9 @@ def _choose_options(found: Folder) -> None:
             files.remove(path)
             own = found.tables[path]
             differ = [name for name in {**usual, **own} if usual.get(name) != own.get(name)]
-            found.problems[path] = InputError(
-                "its columns or units differ from those of most other files",
-                file=path,
-                found="; ".join(f"{n} is {_value(own, n)}, of the others {_value(usual, n)}" for n in differ),
-            )
+            problem = "its columns or units differ from those of most other files"
+            said = "; ".join(f"{n} is {_value(own, n)}, of the others {_value(usual, n)}" for n in differ)
+            found.problems[path] = InputError(problem, file=path, found=said)
 
 
 def _value(options: dict[str, object], name: str) -> str:
@@ -224,9 +222,8 @@ def _report_misnamed(found: Folder) -> None:
     endings = {path.suffix.lower() for files in found.recordings.values() for path in files}
     for path in [*found.others, *found.not_read]:
         if path.suffix.lower() in endings - {".mat", *TABLES}:
-            found.problems[path] = InputError(
-                "the file is not what its name says", file=path, found=found.not_read.pop(path, None)
-            )
+            kind = found.not_read.pop(path, None)
+            found.problems[path] = InputError("the file is not what its name says", file=path, found=kind)
     found.others = [path for path in found.others if path not in found.problems]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -116,11 +116,8 @@ def _event_columns(file: Path) -> dict[str, Counter[str]]:
     except (OSError, ValueError, InputError):  # the reader of the recording says what is wrong
         return {}
     counts = {str(name): Counter(each[~each.isin(delimited.NO_EVENT)]) for name, each in content.items()}
-    return {
-        name: values
-        for name, values in counts.items()
-        if name not in TIMES and (name in COLUMNS or _are_events(values))
-    }
+    kept = [name for name, of in counts.items() if name not in TIMES and (name in COLUMNS or _are_events(of))]
+    return {name: counts[name] for name in kept}
 
 
 def _are_events(values: Counter[str]) -> bool:
@@ -158,12 +155,8 @@ def recording_settings(file: Path) -> dict[str, object] | str:
     signals = np.concatenate([[], *(_numbers(dialect.column(name), decimal) for name in channels)])
     if not signals.size:
         return f"no column of numbers among {columns}"
-    used = _used(dialect, markers)
-    return _not_default(
-        time_unit=unit,
-        unit="V" if np.abs(signals).max() < LARGEST else "µV",
-        marker=next(iter(used)) if len(used) > 1 else None,
-    )
+    used, volts = [*_used(dialect, markers)], "V" if np.abs(signals).max() < LARGEST else "µV"
+    return _not_default(time_unit=unit, unit=volts, marker=used[0] if len(used) > 1 else None)
 
 
 def _not_default(**given: object) -> dict[str, object]:
@@ -208,11 +201,8 @@ def feature_table_settings(file: Path) -> dict[str, object] | None:
     labels = _labels(columns)
     if not labels or "onset" in map(_plain, columns):  # that lists events of BIDS
         return None
-    features = [
-        name
-        for name, texts in columns.items()
-        if name not in labels and _is_feature(name, texts, [columns[each] for each in labels], decimal)
-    ]
+    classes = {name: columns[name] for name in labels}
+    features = [name for name, texts in columns.items() if _is_feature(name, texts, classes, decimal)]
     if not features:
         return None
     participant = next((name for name in columns if PARTICIPANT.fullmatch(_plain(name))), None)
@@ -245,14 +235,14 @@ def _labels(columns: Columns) -> list[str]:
     return sorted(found, key=lambda name: LABELS.index(_plain(name)))
 
 
-def _is_feature(name: str, texts: Sequence[str], labels: Iterable[Sequence[str]], decimal: str) -> bool:
+def _is_feature(name: str, texts: Sequence[str], classes: Columns, decimal: str) -> bool:
     """True if a column has numbers that neither count rows nor repeat the classes."""
-    if any(each.fullmatch(_plain(name)) for each in (NO_FEATURE, PARTICIPANT, PHASE)):
+    if name in classes or any(each.fullmatch(_plain(name)) for each in (NO_FEATURE, PARTICIPANT, PHASE)):
         return False
     values = _numbers(texts, decimal)
     numeric = len(values) == sum(text not in delimited.MISSING for text in texts)
     index = len(values) == len(texts) and (np.diff(values) == 1).all()
-    repeats = (len({*zip(texts, of, strict=True)}) == len({*texts}) == len({*of}) for of in labels)
+    repeats = (len({*zip(texts, of, strict=True)}) == len({*texts}) == len({*of}) for of in classes.values())
     return numeric and not index and not any(repeats)
 
 

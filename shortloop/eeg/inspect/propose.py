@@ -53,11 +53,10 @@ def look(folder: Path, project: Path, tell: Tell) -> Look | None:
     found = find_recordings(folder, tell)
     if not (found.recordings or found.problems or found.not_read):
         return None
-    if not found.recordings:
-        _refuse(folder, "there is no recording that can be read", describe_left_out(found))
-    scan = scan_recordings(found, tell)
-    if not scan.recorded:
-        _refuse(folder, "there is no recording that can be read", describe(scan))
+    scan = scan_recordings(found, tell) if found.recordings else None
+    if scan is None or not scan.recorded:
+        said = describe_left_out(found) if scan is None else describe(scan)
+        _refuse(folder, "there is no recording that can be read", said)
     if not (scan.format in FEATURES or scan.all_recorded()):
         hint = "write NAME_events.tsv with the columns onset (s) and trial_type beside each recording"
         _refuse(folder, "no recording has events", describe(scan), hint)
@@ -83,19 +82,14 @@ def _questions(scan: Scan, lines: list[str]) -> Iterator[str]:
 
     as_there = "; classes are those of the one there"
     if not scan.train:
-        yield ask(
-            "Which phase trains the classifiers, and which is decoded? "
-            f"Found: {', '.join(map(toml_value, scan.patterns))}.",
-            TRAIN,
-            f", for example: train = {toml_value(next(iter(scan.patterns)))}",
-        )
+        phases = [*map(toml_value, scan.patterns)]
+        question = "Which phase trains the classifiers, and which is decoded?"
+        example = f", for example: train = {phases[0]}"
+        yield ask(f"{question} Found: {', '.join(phases)}.", TRAIN, example)
     if scan.sections:
         starts = " and ".join(toml_value(edges["start"]) for edges in scan.sections.values())
-        yield ask(
-            f"Does each recording hold two phases? It has once {starts}.",
-            SECTIONS,
-            " says what to write then; as it is, all trials are of one phase",
-        )
+        then = " says what to write then; as it is, all trials are of one phase"
+        yield ask(f"Does each recording hold two phases? It has once {starts}.", SECTIONS, then)
     for option, choices in scan.folder.choices.items():
         yield ask(f"Which {WANTED[option]}? Found: {choices}.", f"# {option} = ", as_there)
     for line, choices in _versions(scan):
@@ -104,15 +98,13 @@ def _questions(scan: Scan, lines: list[str]) -> Iterator[str]:
     if not scan.classes.certain:
         counts, likely = in_words(scan.classes.counts.items()), scan.classes.likely()[:2]
         example = f", for example: classes = {toml_value(likely)}"
-        beside = (
-            ", which takes two or more: a table NAME_events.tsv beside each recording can name them, "
-            "with the columns onset (s) and trial_type"
-        )
-        yield ask(
-            f"Which events are the classes? Found: {counts or 'none that are in all recordings'}.",
-            CLASSES,
-            beside if len(likely) < 2 else example,
-        )
+        if len(likely) < 2:
+            example = (
+                ", which takes two or more: a table NAME_events.tsv beside each recording can name them, "
+                "with the columns onset (s) and trial_type"
+            )
+        found = counts or "none that are in all recordings"
+        yield ask(f"Which events are the classes? Found: {found}.", CLASSES, example)
 
 
 def _draft(scan: Scan, name: str, project: Path) -> str:
@@ -168,14 +160,12 @@ def _files(scan: Scan) -> Iterator[str]:
         yield f"# {line}  # remove the first #, or choose: {choices}"
 
 
-def _versions(scan: Scan) -> list[tuple[str, str]]:
-    """Return lines that choose among versions of recordings of a phase, and the choices."""
-    versions = {phase: scan.versions.get(patterns[0], {}) for phase, patterns in scan.patterns.items()}
-    return [
-        (choosing(phase, of), "; ".join(f"{key}: {', '.join(map(toml_value, of[key]))}" for key in of))
-        for phase, of in versions.items()
-        if of
-    ]
+def _versions(scan: Scan) -> Iterator[tuple[str, str]]:
+    """Yield lines that choose among versions of recordings of a phase, and the choices."""
+    for phase, patterns in scan.patterns.items():
+        if of := scan.versions.get(patterns[0]):
+            choices = (f"{key}: {', '.join(map(toml_value, of[key]))}" for key in of)
+            yield choosing(phase, of), "; ".join(choices)
 
 
 def _options(scan: Scan) -> Iterator[str]:

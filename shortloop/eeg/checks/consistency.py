@@ -70,15 +70,10 @@ def check_scales(summaries: Iterable[RecordingSummary], refuse: Refuse = raise_f
         found = f"{each.amplitude:.3g} {each.unit}"
         expected = f"{model.amplitude:.3g} {model.unit}, as in {model.participant}, {model.phase}"
         if times >= IMPOSSIBLE:
-            report(
-                refuse,
-                each,
-                f"signals differ {times:.2g}-fold in size: some are probably in V, and others in µV",
-                field="unit",
-                found=f"a typical deviation of {found} within a trial of the {each.phase} phase",
-                expected=f"about {expected}",
-                hint="export all in the same unit, or scale those that are not",
-            )
+            problem = f"signals differ {times:.2g}-fold in size: some are probably in V, and others in µV"
+            found = f"a typical deviation of {found} within a trial of the {each.phase} phase"
+            hint = "export all in the same unit, or scale those that are not"
+            report(refuse, each, problem, field="unit", found=found, expected=f"about {expected}", hint=hint)
         elif times >= ODD:
             size = "larger" if apart > 1 else "smaller"
             odd[number] = (
@@ -100,14 +95,12 @@ def check_trials(
     inner = f" and {inner_folds} inner folds" if inner_folds else ""
     for summary in summaries:
         for name, count in [(name, count) for name, count in summary.trials.items() if count < needed]:
+            problem = f"too few trials of a class in the {summary.phase} phase"
+            found = f"{count} trials of {name}"
+            expected = f"at least {needed} for {folds} folds{inner}"
+            hint = "ask for fewer folds, or leave the participant out"
             report(
-                refuse,
-                summary,
-                f"too few trials of a class in the {summary.phase} phase",
-                field="decoding.folds",
-                found=f"{count} trials of {name}",
-                expected=f"at least {needed} for {folds} folds{inner}",
-                hint="ask for fewer folds, or leave the participant out",
+                refuse, summary, problem, field="decoding.folds", found=found, expected=expected, hint=hint
             )
 
 
@@ -158,15 +151,9 @@ def _check_same(summaries: Sequence[RecordingSummary], field: str, refuse: Refus
             found, expected = _names_apart(found, expected, "channels" if field == "channels" else "features")
         elif field == "times":
             found, expected = (f"{each[0]:g} to {each[-1]:g}" for each in (found, expected))
-        report(
-            refuse,
-            summary,
-            f"{_NAMES[field]} of the {summary.phase} phase ({summary.kind}) differ from the others",
-            field=field,
-            found=found,
-            expected=f"{expected}, as in {model.participant}, {model.phase}",
-            hint=hint,
-        )
+        problem = f"{_NAMES[field]} of the {summary.phase} phase ({summary.kind}) differ from the others"
+        expected = f"{expected}, as in {model.participant}, {model.phase}"
+        report(refuse, summary, problem, field=field, found=found, expected=expected, hint=hint)
     return differ
 
 

@@ -75,17 +75,14 @@ class Apply(Stage):
 
         arrays, ranked = self._arrays, "decisions" in self._arrays
         if not self._linear:
-            return apply.refit_and_apply(
-                self._train.data[unit],
-                self._train.labels,
-                arrays["folds"],
-                self._test.data,
-                within=self._within,
-                n_classes=len(self._test.classes),
-                decoding=self._decoding,
-                estimator=self._estimator,
-                ranked=ranked,
-            )
+            train, test = self._train, self._test
+            given = train.data[unit], train.labels, arrays["folds"], test.data
+            more: dict[str, Any] = {
+                "decoding": self._decoding,
+                "estimator": self._estimator,
+                "ranked": ranked,
+            }
+            return apply.refit_and_apply(*given, within=self._within, n_classes=len(test.classes), **more)
         x, given = self._test.data[unit], (arrays["intercepts"], self._has_model)
         found = {}
         for name in ("votes", "ranks") if ranked else ("votes",):
@@ -115,12 +112,7 @@ class Apply(Stage):
         times, along = map_times({"train_times": train.times, "test_times": test.times}, test.time_unit)
         along |= dict.fromkeys(("classes", "true class", "predicted class"), "classes")
         along |= {axis.replace("_", " "): axis for axis in ranked}
-        facts = {
-            "classes": classes,
-            **ranked,
-            "kind": test.kind,
-            "train_phase": self.models.facts["phase"],
-            "phase": self.phase,
-            "time_unit": test.time_unit,
-        }
+        facts: dict[str, Any] = {"classes": classes, **ranked, "kind": test.kind}
+        facts["train_phase"] = self.models.facts["phase"]
+        facts |= {"phase": self.phase, "time_unit": test.time_unit}
         return Finished(facts, arrays | times, coordinates=along)

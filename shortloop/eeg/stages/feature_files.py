@@ -124,13 +124,8 @@ def finish_features(
             said = "run of each trial: the file that it is from, from 0"
             found[f"runs_{phase}"] = Values(each.runs, trials, said)
         along[bins] = f"times_{phase}"
-        facts |= {  # the same in all phases
-            "classes": list(each.classes),
-            "names": list(each.names),
-            "kind": each.kind,
-            "unit": each.unit,
-            "time_unit": each.time_unit,
-        }
+        facts |= {"classes": list(each.classes), "names": list(each.names)}  # the same in all phases
+        facts |= {"kind": each.kind, "unit": each.unit, "time_unit": each.time_unit}
     return Finished(facts, found, coordinates=along)
 
 

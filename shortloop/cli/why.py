@@ -84,26 +84,16 @@ def _group_fields(group: list[Explained]) -> dict[str, object]:
 
 def cause_fields(causes: list[Cause]) -> list[dict[str, object]]:
     return [
-        {
-            "kind": each.difference.kind,
-            "name": each.difference.name,
-            "words": each.words,
-            "diff": each.diff,
-            "above": [
-                {
-                    "job": above.manifest.job,
-                    "stage": _stage(above),
-                    "partition": above.manifest.partition,
-                    "compared_with": above.before or None,
-                    "alike": alike,
-                    "followed": above.is_followed,
-                    "causes": cause_fields(above.causes),
-                }
-                for above, alike in each.above
-            ],
-        }
+        {"kind": each.difference.kind, "name": each.difference.name, "words": each.words, "diff": each.diff}
+        | {"above": [_above_fields(*above) for above in each.above]}
         for each in causes
     ]
+
+
+def _above_fields(above: Explained, alike: object) -> dict[str, object]:
+    job = {"job": above.manifest.job, "stage": _stage(above), "partition": above.manifest.partition}
+    how = {"compared_with": above.before or None, "alike": alike, "followed": above.is_followed}
+    return {**job, **how, "causes": cause_fields(above.causes)}
 
 
 def print_causes(causes: list[Cause]) -> None:

@@ -56,29 +56,14 @@ def copy_files(source: Path, names: Sequence[str], folder: Path, targets: Sequen
 
 
 def run_summary(
-    jobs: Sequence[Built],
-    report: Built,
-    seconds: float,
-    files: Sequence[str],
-    partition: str = "partition",
+    jobs: Sequence[Built], report: Built, seconds: float, files: Sequence[str], partition: str = "partition"
 ) -> dict[str, Plain]:
-    return {
-        "seconds": round(seconds, 3),
-        "built": sum(job.fresh for job in jobs),
-        "reused": sum(not job.fresh for job in jobs),
-        "report": report.job,
-        "files": list(files),
-        "jobs": [
-            {
-                "job": job.job,
-                "stage": job.stage,
-                partition: job.partition,
-                "built": job.fresh,
-                "seconds": round(job.seconds, 4),
-            }
-            for job in jobs
-        ],
-    }
+    fresh = sum(job.fresh for job in jobs)
+    found: dict[str, Plain] = {"seconds": round(seconds, 3), "built": fresh, "reused": len(jobs) - fresh}
+    what = ("job", "stage", partition, "built", "seconds")
+    listed = [(job.job, job.stage, job.partition, job.fresh, round(job.seconds, 4)) for job in jobs]
+    found |= {"report": report.job, "files": list(files)}
+    return found | {"jobs": [dict(zip(what, each)) for each in listed]}
 
 
 def write_summary(folder: Path, summary: Mapping[str, Plain]) -> None:

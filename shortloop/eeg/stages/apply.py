@@ -76,13 +76,13 @@ class Apply(Stage):
         arrays, ranked = self._arrays, "decisions" in self._arrays
         if not self._linear:
             train, test = self._train, self._test
-            given = train.data[unit], train.labels, arrays["folds"], test.data
+            parts = train.data[unit], train.labels, arrays["folds"], test.data
             more: dict[str, Any] = {
                 "decoding": self._decoding,
                 "estimator": self._estimator,
                 "ranked": ranked,
             }
-            return apply.refit_and_apply(*given, within=self._within, n_classes=len(test.classes), **more)
+            return apply.refit_and_apply(*parts, within=self._within, n_classes=len(test.classes), **more)
         x, given = self._test.data[unit], (arrays["intercepts"], self._has_model)
         found = {}
         for name in ("votes", "ranks") if ranked else ("votes",):

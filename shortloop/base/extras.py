@@ -56,12 +56,10 @@ def entry_point(group: str, name: str) -> EntryPoint | None:
     """Find an entry point by its name, which one package alone may offer."""
     found = [each for each in entry_points(group) if each.name == name]
     if len({each.value for each in found}) > 1:
-        raise TransientError(
-            "several packages have an entry point of the same name",
-            field=f"{group}: {name}",
-            found=", ".join(package_of(each, "Version") for each in found),
-            hint="uninstall all but one of them",
-        )
+        problem = "several packages have an entry point of the same name"
+        said = ", ".join(package_of(each, "Version") for each in found)
+        hint = "uninstall all but one of them"
+        raise TransientError(problem, field=f"{group}: {name}", found=said, hint=hint)
     return found[0] if found else None
 
 
@@ -87,12 +85,8 @@ def load_entry_point(point: EntryPoint, is_right: Callable[[Any], bool], problem
         ) from error
     if not is_right(found):
         what = found.__name__ if isinstance(found, type) else type(found).__name__
-        raise InputError(
-            problem,
-            field=field,
-            found=f"{what}, of the package {package}",
-            expected=expected,
-            hint=f"correct it there, or uninstall {package_of(point)}",
-        )
+        said = f"{what}, of the package {package}"
+        hint = f"correct it there, or uninstall {package_of(point)}"
+        raise InputError(problem, field=field, found=said, expected=expected, hint=hint)
     LOADED[called(point.group, point.name)] = package
     return found

@@ -130,11 +130,8 @@ def _check(path: Path) -> None:
         expected, hint = "a new or empty folder", "choose another name"
         raise InputError("the folder is not empty", file=path, expected=expected, hint=hint)
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", path.name):
-        raise InputError(
-            "invalid project name",
-            found=path.name,
-            expected="ASCII letters and digits, with - _ . between them",
-        )
+        wanted = "ASCII letters and digits, with - _ . between them"
+        raise InputError("invalid project name", found=path.name, expected=wanted)
     above = next((each for each in path.parents if (each / CONFIGURATION).is_file()), None)
     if above is not None:
         problem = "a project cannot be inside another project"

@@ -194,16 +194,10 @@ def _rows(table: pd.DataFrame) -> list[Any]:
 
 def _line_of_job(result: Result) -> dict[str, Any]:
     options, facts = result.options, result.facts
-    name = str(options["library"])
+    name, what = str(options["library"]), str(options["transformation"])
     there: Any = options.get("versions") or result.record["versions"]
     shown = EVERY[name].needs[0]
-    return line_of(
-        name,
-        str(options["transformation"]),
-        FAILED if facts["failed"] else WRONG if facts["wrong"] else RIGHT,
-        facts["failed"] or facts["wrong"],
-        f"{shown} {there[shown]}" if shown in there else "",
-        **facts,
-        when=f"{result.made:%Y-%m-%d %H:%M}",
-        job=result.job,
-    )
+    version = f"{shown} {there[shown]}" if shown in there else ""
+    status = FAILED if facts["failed"] else WRONG if facts["wrong"] else RIGHT
+    made = {"when": f"{result.made:%Y-%m-%d %H:%M}", "job": result.job}
+    return line_of(name, what, status, facts["failed"] or facts["wrong"], version, **facts, **made)

@@ -72,13 +72,11 @@ class Materializer(PandasMaterializer):  # type: ignore[misc,no-any-unimported]
                 values = pd.Series(values.__wrapped__).iloc[rows]
                 codes = _codes(values, state["categories"])
                 if (other := values[(codes < 0) & values.notna().to_numpy()]).size:
-                    raise InputError(
-                        "rows have none of the levels that the formula names",
-                        field=self._where,
-                        found=f"{', '.join(map(str, other.unique()[:3]))}, in {len(other)} rows",
-                        expected=f"in {factor} one of {', '.join(map(str, state['categories']))}",
-                        hint="name all levels, or leave these rows out",
-                    )
+                    problem = "rows have none of the levels that the formula names"
+                    said = f"{', '.join(map(str, other.unique()[:3]))}, in {len(other)} rows"
+                    expected = f"in {factor} one of {', '.join(map(str, state['categories']))}"
+                    hint = "name all levels, or leave these rows out"
+                    raise InputError(problem, field=self._where, found=said, expected=expected, hint=hint)
                 found.append((codes, len(state["categories"])))
         return tuple(found)
 

@@ -52,12 +52,9 @@ def packed(value: object, name: str, what: str) -> Pickled:
         problem = ADDRESS.sub("", f"{type(error).__name__}: {error}")
     if problem:
         where, part = _culprit(value, name)
-        raise InputError(
-            f"{what} returns a value that cannot be stored",
-            field=where,
-            found=f"{_kind(part)} {_text(part)}"[: SHOWN // 2] + f": {problem[: 2 * SHOWN]}",
-            hint=_remedy(part),
-        )
+        wrong = f"{what} returns a value that cannot be stored"
+        said = f"{_kind(part)} {_text(part)}"[: SHOWN // 2] + f": {problem[: 2 * SHOWN]}"
+        raise InputError(wrong, field=where, found=said, hint=_remedy(part))
     tops = sorted({module.partition(".")[0] for module in modules} - {__name__.partition(".")[0]})
     versions = {top: found for top in tops if (found := _version(top))}
     return Pickled(

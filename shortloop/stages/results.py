@@ -138,11 +138,9 @@ class Result:
                 columns["unit_error"] = [errors.get(repr(unit)) for unit in units]
             return unit_frame(units, columns)
         if not names or (table and table not in names):
-            raise InputError(
-                "the job has no such table",
-                found=f"{self.job} of {self.stage}, {table or 'whatever table there is'}",
-                expected=f"one of {', '.join(names)}" if names else "a job that has tables, or units",
-            )
+            said = f"{self.job} of {self.stage}, {table or 'whatever table there is'}"
+            expected = f"one of {', '.join(names)}" if names else "a job that has tables, or units"
+            raise InputError("the job has no such table", found=said, expected=expected)
         found: Any = self.tables[table or names[0]]
         made: pd.DataFrame = found.to_pandas() if hasattr(found, "to_pandas") else found
         return made

@@ -73,12 +73,10 @@ def fields_of(stage: type[Stage]) -> Fields:
             if found is not None:
                 getattr(fields, found[0])[name] = found[1]
             elif _names_jobs(annotation):
-                raise InputError(
-                    "unsupported type for a job or dataset",
-                    field=f"{kind.__name__}.{name}",
-                    found=str(annotation),
-                    expected=", ".join(written for _, _, written, _ in FORMS),
-                )
+                wrong = "unsupported type for a job or dataset"
+                said = str(annotation)
+                wanted = ", ".join(written for _, _, written, _ in FORMS)
+                raise InputError(wrong, field=f"{kind.__name__}.{name}", found=said, expected=wanted)
             else:
                 fields.options[name] = getattr(stage, name, REQUIRED)
     return fields

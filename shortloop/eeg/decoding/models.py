@@ -47,12 +47,10 @@ def _response(estimator: Any, x: FloatArray) -> FloatArray:
     name = next(name for name in names if hasattr(estimator, name))
     found = np.asarray(getattr(estimator, name)(x), dtype=np.float64)
     if np.isnan(found).any():
-        raise InputError(
-            "the estimator's decisions are not all numbers",
-            field="estimator",
-            found=f"NaN from {name} of {type(estimator).__name__}",
-            hint='correct its parameters, or say score = "balanced-accuracy"',
-        )
+        problem = "the estimator's decisions are not all numbers"
+        said = f"NaN from {name} of {type(estimator).__name__}"
+        hint = 'correct its parameters, or say score = "balanced-accuracy"'
+        raise InputError(problem, field="estimator", found=said, hint=hint)
     if two:
         second = found if found.ndim == 1 else found[:, 1]
         return np.stack([-second, second], axis=1)

@@ -85,12 +85,10 @@ class MneInput(SignalInput, FilesInput):
             return read(file, **options)
         except (ImportError, RuntimeError) as error:
             if "data_format" in str(error):
-                raise InputError(
-                    "the header does not say whether samples have 2 or 4 bytes",
-                    field="input.data_format",
-                    expected="int16 or int32, as the recorder was set",
-                    hint='write data_format = "int32" under [input], or "int16": the wrong one gives noise',
-                ) from None
+                wrong = "the header does not say whether samples have 2 or 4 bytes"
+                expected = "int16 or int32, as the recorder was set"
+                hint = 'write data_format = "int32" under [input], or "int16": the wrong one gives noise'
+                raise InputError(wrong, field="input.data_format", expected=expected, hint=hint) from None
             missing = MISSING.search(str(error))
             if missing is None:
                 raise
@@ -99,9 +97,6 @@ class MneInput(SignalInput, FilesInput):
         except (KeyError, TypeError, UnboundLocalError) as error:
             if file.suffix.lower() != ".lay":
                 raise
-            raise InputError(
-                "MNE does not read this header of Persyst without all that it expects of the patient",
-                field="[Patient]",
-                found=f"{type(error).__name__}: {error}",
-                hint=OF_PERSYST,
-            ) from None
+            wrong = "MNE does not read this header of Persyst without all that it expects of the patient"
+            found = f"{type(error).__name__}: {error}"
+            raise InputError(wrong, field="[Patient]", found=found, hint=OF_PERSYST) from None

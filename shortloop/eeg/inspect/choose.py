@@ -74,13 +74,9 @@ def _with_both_phases(scan: Scan) -> Scan | None:
     if len(scan.patterns) > 1 or not names:
         return None
     ((only, patterns),) = scan.patterns.items()
-    both = replace(
-        scan,
-        patterns=dict.fromkeys(names, patterns),
-        recorded={who: _by_phase(phases[only], names) for who, phases in scan.recorded.items()},
-        left_out={**scan.left_out},
-        event_names=names,
-    )
+    recorded = {who: _by_phase(phases[only], names) for who, phases in scan.recorded.items()}
+    both = replace(scan, patterns=dict.fromkeys(names, patterns), recorded=recorded, event_names=names)
+    both.left_out = {**scan.left_out}
     _choose(both)
     return both if both.classes.certain and both.trials else None
 

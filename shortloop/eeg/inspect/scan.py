@@ -95,12 +95,9 @@ def read_recordings(scan: Scan, tell: Tell) -> None:
         scan.patterns, scan.files_left_out, files = named.patterns, named.left_out, named.files
     asked = [(who, phase, path) for who, of in files.items() for phase, every in of.items() for path in every]
     if not asked:
-        raise InputError(
-            "no participant found in file names",
-            file=scan.folder.root,
-            found="\n".join(f"{path.name}: {why}" for path, why in scan.files_left_out.items()),
-            hint="rename the files, or write a study file that names each",
-        )
+        said = "\n".join(f"{path.name}: {why}" for path, why in scan.files_left_out.items())
+        hint = "rename the files, or write a study file that names each"
+        raise InputError("no participant found in file names", file=scan.folder.root, found=said, hint=hint)
     options = scan.folder.options.setdefault(scan.format, {})
     more, scan.folder.choices = find_options(scan.format, asked[0][-1], options)
     options |= more

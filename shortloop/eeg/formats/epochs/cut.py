@@ -228,12 +228,10 @@ def _without_doubles(raw: Any, events: Any, found: Found, labels: dict[int, int]
     if several:
         at = (several[0] - raw.first_samp) / raw.info["sfreq"]
         named = [name for name, code in found.ids.items() if code in events[events[:, 0] == several[0], 2]]
-        raise InputError(
-            "events of different classes are at one sample",
-            field="input.events",
-            found=f"{' and '.join(named)} at {at:g} s, the first of {len(several)} such samples",
-            hint="name events that exclude each other (input.events), or take one of these out of the file",
-        )
+        problem = "events of different classes are at one sample"
+        said = f"{' and '.join(named)} at {at:g} s, the first of {len(several)} such samples"
+        hint = "name events that exclude each other (input.events), or take one of these out of the file"
+        raise InputError(problem, field="input.events", found=said, hint=hint)
     if len(classes) < len(events):
         warn(
             f"{len(events) - len(classes)} of {len(events)} events are at the sample of another one of their "

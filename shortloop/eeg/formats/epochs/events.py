@@ -153,12 +153,10 @@ def events_within(
     starts = _samples(own.start, raw.first_samp, found, raw)
     if not starts:
         counts = [f"{name} ({count} times)" for name, count in found.seen.most_common(20)]
-        raise InputError(
-            f"the section of the {phase} phase does not begin",
-            field=f"input.sections.{phase}.start",
-            found=f"no {own.start} among {', '.join(counts) or 'no events'}",
-            expected="the name of an event, or a time in s",
-        )
+        problem = f"the section of the {phase} phase does not begin"
+        said = f"no {own.start} among {', '.join(counts) or 'no events'}"
+        expected = "the name of an event, or a time in s"
+        raise InputError(problem, field=f"input.sections.{phase}.start", found=said, expected=expected)
     if own.stop is None:
         begins = [at for each in sections.values() for at in _samples(each.start, raw.first_samp, found, raw)]
         stops = [*begins, end]
@@ -167,12 +165,10 @@ def events_within(
     spans = [(start, min((stop for stop in stops if stop > start), default=-1)) for start in sorted(starts)]
     endless = [start for start, stop in spans if stop < 0]
     if endless:
-        raise InputError(
-            f"a section of the {phase} phase does not end",
-            field=f"input.sections.{phase}.stop",
-            found=f"no {own.stop} after it began at {(endless[0] - raw.first_samp) / raw.info['sfreq']:g} s",
-            expected="an event, or a time in s, after each start",
-        )
+        problem = f"a section of the {phase} phase does not end"
+        said = f"no {own.stop} after it began at {(endless[0] - raw.first_samp) / raw.info['sfreq']:g} s"
+        expected = "an event, or a time in s, after each start"
+        raise InputError(problem, field=f"input.sections.{phase}.stop", found=said, expected=expected)
     at = found.events[:, 0]
     inside = np.zeros(len(at), dtype=bool)
     for start, stop in spans:
@@ -235,12 +231,10 @@ def rows_that_pass(table: pd.DataFrame, query: str | None) -> np.ndarray:
         if not isinstance(passing, pd.Series) or not pd.api.types.is_bool_dtype(passing.dtype):
             raise TypeError("neither true nor false of each event")  # numbers would select rows by position
     except Exception as error:  # whatever an expression can raise
-        raise InputError(
-            "the query of events cannot be answered",
-            field="input.event_query",
-            found=f"{query} ({type(error).__name__}: {error})",
-            expected=f"an expression as of pandas.DataFrame.query, of the columns {columns}",
-        ) from None
+        problem = "the query of events cannot be answered"
+        said = f"{query} ({type(error).__name__}: {error})"
+        expected = f"an expression as of pandas.DataFrame.query, of the columns {columns}"
+        raise InputError(problem, field="input.event_query", found=said, expected=expected) from None
     found: np.ndarray = passing.fillna(False).to_numpy(dtype=bool)
     if not found.any():
         raise InputError(

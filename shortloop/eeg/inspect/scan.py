@@ -64,12 +64,9 @@ class Scan:
 
     def all_recorded(self, participants: Container[str] | None = None) -> list[Recorded]:
         """Return recordings with events in the phases of the study, by default those of all participants."""
+        chosen = [of for who, of in self.recorded.items() if participants is None or who in participants]
         return [
-            each
-            for who, phases in self.recorded.items()
-            for phase in phases
-            for each in phases[phase]
-            if (participants is None or who in participants) and phase in self.phases() and each.rate
+            one for of in chosen for phase in of if phase in self.phases() for one in of[phase] if one.rate
         ]
 
     def study_recordings(self) -> list[Recorded]:
@@ -267,13 +264,10 @@ def _groups_of_labels(named: NamedFiles) -> dict[str, str]:
             files[group] += found
     arrays = {group for group, found in files.items() if all(f.suffix.lower() == ARRAY for f in found)}
     labels = [group for group in files if group in arrays and all(map(is_list, files[group]))]
-    return {
-        group: of
-        for group in arrays.difference(labels)
-        for of in labels
-        if _without(of, {"array"}).removeprefix(ONLY)
-        == _without(group, {"array", "amplitude", "power"}).removeprefix(ONLY)
-    }
+    kinds = {"array", "amplitude", "power"}
+    of_name = {_without(of, {"array"}).removeprefix(ONLY): of for of in labels}
+    rests = {of: _without(of, kinds).removeprefix(ONLY) for of in arrays.difference(labels)}
+    return {group: of_name[rest] for group, rest in rests.items() if rest in of_name}
 
 
 def _of_shared_files(scan: Scan, settings: TableInput, files: list[Path]) -> list[_File]:

@@ -16,6 +16,7 @@ from shortloop.base.errors import InputError
 from shortloop.cli.compare import compare_jobs
 from shortloop.cli.show import show_job
 from shortloop.cli.why import print_why
+from shortloop.plan.explain.causes import DEEPEST
 from shortloop.plan.settings_files import SettingsFile
 from shortloop.stages.results import Result
 from shortloop.store.store import Store
@@ -161,6 +162,22 @@ def test_long_differences_are_cut(two: ToyJobs, capsys: pytest.CaptureFixture[st
     assert "LINE_99 = 1" not in text
     assert "more lines; `shortloop why --full` prints them" in text
     assert "LINE_99 = 1" in said(capsys, "main-6", full=True)
+
+
+def test_a_long_chain_is_followed_some_levels_up(jobs: ToyJobs, capsys: pytest.CaptureFixture[str]) -> None:
+    """And it is said where it goes on: Python's recursion would not follow chains of any length."""
+    length = DEEPEST + 8
+    for again in (0, length):
+        last = jobs.make("0", options={"a": again}, left=again, previous="main-0" if again else "")
+        for number in range(1, length):
+            previous = f"main-{number}" if again else ""
+            last = jobs.make(str(number), above={"above": last}, left=again, previous=previous)
+    jobs.ended()
+    text = said(capsys, last.job)
+    assert text.count("came out different") == DEEPEST
+    job, partition = f"main-{2 * length - 1 - DEEPEST}", length - 1 - DEEPEST
+    goes_on = f"{job} {partition} (scores): `shortloop why {job}` continues from here"
+    assert text.splitlines()[-1].strip() == goes_on
 
 
 @pytest.mark.parametrize("variable", ["STUDY", "SHORTLOOP_SETTINGS"])

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from live_project import AX, ROOT, LiveProject
 
+pytestmark = pytest.mark.slow  # tests/eeg/decoding/test_decoding_train.py has the confusions of the thesis
 SHARED = ROOT.parent / "shared"
 
 
@@ -31,13 +32,8 @@ def needs(folder: str) -> Path:
     return SHARED / folder
 
 
-@pytest.mark.slow
-def test_a_study_of_the_project_is_taken_before_the_embedded_one(project: LiveProject) -> None:
-    assert run_study(project, None)["study"] == "live"
-
-
-@pytest.mark.slow
 def test_the_embedded_study_finds_what_was_put_there(project: LiveProject) -> None:
+    assert run_study(project, None)["study"] == "live"  # a study of the project is taken before it
     own, away = project.folder / "study.toml", project.folder / "away.toml"
     own.rename(away)
     try:
@@ -85,10 +81,9 @@ def test_thesis_data_give_the_thesis_confusions(project: LiveProject) -> None:
     for job in summary["jobs"]:
         if job["stage"] not in ("train", "apply"):
             continue
-        folder = project.folder / "workdirs" / "main" / job["job"]
-        kind = json.loads((folder / "record.json").read_text())["facts"]["kind"]
+        kind = project.record(job["job"])["facts"]["kind"]
         name = {"train": "study_data" + "_amp" * (kind == "amplitude"), "apply": "apply"}[job["stage"]]
-        ours = np.load(folder / "confusions.npy")
+        ours = np.load(project.job_folder(job["job"]) / "confusions.npy")
         theirs = np.array(expected[f"{job['participant']}_{name}_confmat"])
         assert ours.shape == theirs.shape
         moved = np.abs(ours - theirs).sum() / 2
@@ -101,11 +96,7 @@ def test_thesis_data_give_the_thesis_confusions(project: LiveProject) -> None:
 # data's own README (AUC of LDA: n400 0.67 at 0.38 s, eegbci 0.98 at 0.30 s and 1.00 when applied).
 @pytest.mark.parametrize(
     ("name", "participants", "over_time", "generalization"),
-    [
-        pytest.param("n400", 1, 60, 60, marks=pytest.mark.slow),
-        pytest.param("eegbci", 1, 75, 80, marks=pytest.mark.slow),
-        pytest.param("n170", 4, 52, 52, marks=pytest.mark.slow),
-    ],
+    [("n400", 1, 60, 60), ("eegbci", 1, 75, 80), ("n170", 4, 52, 52)],
 )
 def test_real_recordings_run_to_the_report(
     project: LiveProject, name: str, participants: int, over_time: float, generalization: float

@@ -9,30 +9,25 @@ import subprocess
 from pathlib import Path
 from typing import Any, ClassVar
 
-from live_project import AX, PATIENCE, SHORTLOOP, Done, EmptyProject, processes, script
+from live_project import AX, PATIENCE, SHORTLOOP, Done, EmptyProject, processes, script, stages
 
 ENGINES = ("joblib", "dask", "joblib:threading", "ray")
 """All but slices."""
 
-NUMBERS = """\
-from shortloop import File, stage
-
-
+METHODS = stages("""\
+# numbers
 @stage
 def numbers(file: File):
     import numpy as np
 
     return {"numbers": np.loadtxt(file.path)}
-"""
-FACTORS = """\
-import numpy as np
 
-from shortloop import Job
-from shortloop.exax.method import exax_method
-from shortloop.stages.stage import Finished, Out, Stage
+# factors
+import numpy as np
 from tools.steps import scaled
 
 
+@stage
 class Factors(Stage):
     numbers: Job
     count: int = 12
@@ -60,13 +55,7 @@ class Factors(Stage):
     def finish(self, out):
         return Finished({"sum": float(out["values"].sum())})
 
-
-globals().update(exax_method(Factors, __file__))
-"""
-FIT = """\
-from shortloop import Job, stage
-
-
+# fit
 def groups(numbers: Job, groups: int = 40):
     values = numbers["numbers"]
     for group in range(groups):
@@ -81,7 +70,35 @@ def fit(values, unit: str, degree: int = 1):
 
     meet("fit", int(unit[1:]))
     return {"line": np.polyfit(np.arange(len(values)), values, degree), "name": unit}
-"""
+
+# sums
+from shortloop.stages.dataset import Dataset
+
+
+@stage
+class Sums(Stage):
+    rows: Dataset
+
+    def units(self):
+        return 7
+
+    def outputs(self):
+        return {"sums": Out((7,), "i8", "remainders", "sums")}
+
+    def compute(self, unit):
+        return {"sums": sum(x for x in self.rows.iterate(None, "x") if x % 7 == unit)}
+
+# page
+@stage
+def page(fit: Job, factors: list[Job], sums: Job):
+    import numpy as np
+
+    return {
+        "lines": fit["line"],
+        "values": np.array([each.arrays["values"] for each in factors]),
+        "sums": sums.arrays["sums"],
+    }
+""")
 ROWS = """\
 datasets = ()
 options = {"rows": 1000}
@@ -96,41 +113,6 @@ def prepare(job):
 def analysis(sliceno, slices, prepare_res):
     for x in range(sliceno, options.rows, slices):
         prepare_res.write(x)
-"""
-SUMS = """\
-from shortloop.exax.method import exax_method
-from shortloop.stages.dataset import Dataset
-from shortloop.stages.stage import Out, Stage
-
-
-class Sums(Stage):
-    rows: Dataset
-
-    def units(self):
-        return 7
-
-    def outputs(self):
-        return {"sums": Out((7,), "i8", "remainders", "sums")}
-
-    def compute(self, unit):
-        return {"sums": sum(x for x in self.rows.iterate(None, "x") if x % 7 == unit)}
-
-
-globals().update(exax_method(Sums, __file__))
-"""
-PAGE = """\
-from shortloop import Job, stage
-
-
-@stage
-def page(fit: Job, factors: list[Job], sums: Job):
-    import numpy as np
-
-    return {
-        "lines": fit["line"],
-        "values": np.array([each.arrays["values"] for each in factors]),
-        "sums": sums.arrays["sums"],
-    }
 """
 SCRIPT = script(
     """
@@ -187,12 +169,8 @@ class EngineProject(EmptyProject):
     """Stages with a class, with a function for each unit, of a dataset, and for all at once."""
 
     sources: ClassVar = {
-        "methods/a_numbers.py": NUMBERS,
-        "methods/a_factors.py": FACTORS,
-        "methods/a_fit.py": FIT,
+        **METHODS,
         "methods/a_rows.py": ROWS,
-        "methods/a_sums.py": SUMS,
-        "methods/a_page.py": PAGE,
         "build_scripts/build_x.py": SCRIPT,
         "tools/__init__.py": "",
         "tools/steps.py": STEPS,

@@ -129,6 +129,23 @@ def analysis_of(file: Path) -> str:
     return "panel" if "panel" in file.stem or file.stem == "a_import_dataset" else "eeg"
 
 
+STAGES = """\
+import os
+import time
+from pathlib import Path
+
+from shortloop import File, Finished, InputError, Job, Out, Stage, stage
+
+
+"""
+
+
+def stages(text: str) -> dict[str, str]:
+    """Files of methods by their paths, from a text that has each below a line ``# NAME``."""
+    _, *parts = re.split(r"^# (\w+)\n", text, flags=re.M)
+    return {f"methods/a_{name}.py": STAGES + part for name, part in zip(parts[::2], parts[1::2])}
+
+
 def script(body: str, reads: str = "") -> str:
     """A build script with a pipeline of these lines, in which `asked` is what a file of JSON holds."""
     above = "import json\nfrom pathlib import Path\n\n" if reads else ""
@@ -182,8 +199,7 @@ class LiveProject:
         for seed, name in enumerate("AB"):
             write_recording(folder / "data" / f"{name}.npz", seed)
         self.write_study(STUDY)
-        for name, text in self.sources.items():
-            self.write(name, text)
+        self.restore()
         self.server: subprocess.Popen[bytes] | None = None
 
     def write(self, name: str, text: str) -> Path:
@@ -192,6 +208,11 @@ class LiveProject:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
         return file
+
+    def restore(self) -> None:
+        """Write its own files as they were at first."""
+        for name, text in self.sources.items():
+            self.write(name, text)
 
     def edit(self, name: str, old: str, new: str) -> None:
         text = (self.folder / name).read_text(encoding="utf-8")
@@ -311,6 +332,10 @@ class LiveProject:
         """Results of the last run, by partition, or by stage if they have none."""
         found = [open_result(self.job_folder(each["job"])) for each in self.summary()["jobs"]]
         return {str(each.partition or each.stage): each for each in found}
+
+    def last_result(self, stage: str) -> Result:
+        """The job of a stage without partitions in the last run."""
+        return self.last_results()[stage]
 
     def job_folder(self, job: str) -> Path:
         return self.folder / "workdirs" / "main" / job

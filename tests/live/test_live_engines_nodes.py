@@ -20,20 +20,19 @@ from typing import ClassVar
 import pytest
 from deploy_compose import Machines, free_port, listens, machines
 from engine_project import SCRIPT, EngineProject, end
-from live_project import ROOT, served, wait_for
+from live_project import ROOT, served, stages, wait_for
 
 from shortloop.units.node_cache import machine
 
 pytest.importorskip("distributed", reason="distributed is not installed")
 
 HOST = "127.0.0.1"
-LINES = """\
-from shortloop import File
-from shortloop.exax.method import exax_method
-from shortloop.stages.stage import Out, Stage
+METHODS = stages("""\
+# lines
 from tools.steps import scaled
 
 
+@stage
 class Lines(Stage):
     inside: File
     outside: File
@@ -55,15 +54,8 @@ class Lines(Stage):
         meet("lines", unit)
         return {"sums": scaled(sum(float(lines[unit]) for lines in self.lines))}
 
-
-globals().update(exax_method(Lines, __file__))
-"""
-AFTER = """\
-from pathlib import Path
-
-from shortloop import Job
+# after
 from shortloop.exax.method import exax_method
-from shortloop.stages.stage import Out, Stage
 
 WORDS = Path(__file__).parent / "words.txt"
 depend_extra = [str(WORDS)]
@@ -96,7 +88,7 @@ class After(Stage):
 made = exax_method(After, __file__)
 made["depend_extra"] = [*made["depend_extra"], *depend_extra]
 globals().update(made)
-"""
+""")
 WITH_LINES = SCRIPT.replace(
     "    sums = ",
     """\
@@ -114,8 +106,7 @@ class NodesProject(EngineProject):
 
     sources: ClassVar = {
         **EngineProject.sources,
-        "methods/a_lines.py": LINES,
-        "methods/a_after.py": AFTER,
+        **METHODS,
         "methods/words.txt": "some words",
         "build_scripts/build_n.py": WITH_LINES,
         "data/more.txt": "\n".join(map(str, range(300_000))),

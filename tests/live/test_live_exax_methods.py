@@ -207,8 +207,7 @@ shared = fixture_of(ExaxProject)
 @pytest.fixture
 def project(shared: ExaxProject) -> ExaxProject:
     """With its files as they were, whatever the test before did."""
-    for name, text in shared.sources.items():
-        shared.write(name, text)
+    shared.restore()
     return shared
 
 

@@ -13,16 +13,13 @@ import numpy as np
 import pytest
 from cases import first_cases
 from engine_project import FAULTS, EngineProject
-from live_project import fixture_of, script, wait_for
+from live_project import fixture_of, script, stages, wait_for
 
 from shortloop.stages.results import open_result
 
-FACTORS = """\
-from shortloop import Job
-from shortloop.exax.method import exax_method
-from shortloop.stages.stage import Finished, Out, Stage
-
-
+METHODS = stages("""\
+# factors
+@stage
 class Factors(Stage):
     on_error = "keep"
     retries = 0
@@ -47,13 +44,7 @@ class Factors(Stage):
     def finish(self, out):
         return Finished({"failed": sorted(out.errors)})
 
-
-globals().update(exax_method(Factors, __file__))
-"""
-FIT = """\
-from shortloop import Job, stage
-
-
+# fit
 def groups(numbers: Job, groups: int = 12):
     values = numbers["numbers"]
     for group in range(groups):
@@ -72,11 +63,8 @@ def fit(values, unit: str, shift: int = 0):
     line = np.polyfit(np.arange(len(values)), values + shift, 1)
     rows = pd.DataFrame({"degree": [0, 1], "n": len(values), "good": True, "value": line, "name": unit})
     return {"line": line, "n": len(values), "name": unit, "rows": rows, "kept": {1: {unit}}}
-"""
-PAGE = """\
-from shortloop import Job, stage
 
-
+# page
 @stage
 def page(fit: Job, factors: list[Job]):
     import numpy as np
@@ -87,29 +75,12 @@ def page(fit: Job, factors: list[Job]):
         "values": np.array([each.arrays["values"] for each in factors]),
         "errors": [[unit, error] for unit, error in fit.errors.items()],
     }
-"""
-SCRIPT = script(
-    """
-numbers = run.build("numbers", file=run.file("numbers.txt"))
-parts = [
-    run.build("factors", partition=name, numbers=numbers, count=asked.get("count", 12))
-    for name in asked.get("partitions", "A")
-]
-fit = run.build("fit", numbers=numbers, groups=asked.get("groups", 12), shift=asked.get("shift", 0))
-return run.build("page", fit=fit, factors=parts)
-""",
-    reads=".asked.json",
-)
-DRAWS = """\
-from typing import ClassVar
 
-from shortloop.exax.method import exax_method
-from shortloop.stages.stage import Out, Stage
-
-
+# draws
+@stage
 class Draws(Stage):
-    grows: ClassVar[str] = "draws"
-    on_error: ClassVar[str] = "keep"
+    grows = "draws"
+    on_error = "keep"
 
     draws: int
 
@@ -127,23 +98,20 @@ class Draws(Stage):
 
         meet("draws", self.have + unit)
         return {"numbers": 10.0 * (self.have + unit)}
-
-
-globals().update(exax_method(Draws, __file__))
-"""
-GROW = """\
-import json
-from pathlib import Path
-
-from shortloop import pipeline
-
-ASKED = Path(__file__).parents[1] / ".asked.json"
-
-
-@pipeline
-def main(run):
-    return run.build("draws", draws=json.loads(ASKED.read_text())["draws"])
-"""
+""")
+SCRIPT = script(
+    """
+numbers = run.build("numbers", file=run.file("numbers.txt"))
+parts = [
+    run.build("factors", partition=name, numbers=numbers, count=asked.get("count", 12))
+    for name in asked.get("partitions", "A")
+]
+fit = run.build("fit", numbers=numbers, groups=asked.get("groups", 12), shift=asked.get("shift", 0))
+return run.build("page", fit=fit, factors=parts)
+""",
+    reads=".asked.json",
+)
+GROW = script('return run.build("draws", draws=asked["draws"])', reads=".asked.json")
 MORE_FAULTS = '''\
     if what == "memory":
         raise MemoryError
@@ -185,26 +153,20 @@ class FailingProject(EngineProject):
 
     sources: ClassVar = {
         **EngineProject.sources,
-        "methods/a_factors.py": FACTORS,
-        "methods/a_fit.py": FIT,
-        "methods/a_page.py": PAGE,
-        "methods/a_draws.py": DRAWS,
+        **METHODS,
         "build_scripts/build_x.py": SCRIPT,
         "build_scripts/build_grow.py": GROW,
         "tools/faults.py": "import ctypes\n" + FAULTS + MORE_FAULTS,
     }
 
-    def write_method(self, method: str, text: str) -> None:
-        self.write(f"methods/a_{method}.py", text)
-
     def give(self, method: str, **settings: Any) -> None:
         """Give settings of a stage other values than they had."""
-        text = {"factors": FACTORS, "fit": FIT}[method]
+        text = METHODS[f"methods/a_{method}.py"]
         for name, value in settings.items():
             for usual in ("0", "None", '"keep"'):
                 for equals in ("=", " = "):
                     text = text.replace(f"{name}{equals}{usual}", f"{name}{equals}{value!r}")
-        self.write_method(method, text)
+        self.write(f"methods/a_{method}.py", text)
 
     def last(self, stage: str) -> str:
         """Id of the newest recorded job of a stage."""
@@ -229,9 +191,8 @@ shared = fixture_of(FailingProject)
 def project(shared: FailingProject) -> Iterator[FailingProject]:
     """Jobs that nobody has built yet."""
     shared.mend()
-    shared.give("fit")
-    shared.give("factors")
-    shared.write_method("page", PAGE)
+    for method in ("fit", "factors", "page"):
+        shared.give(method)
     asked = len(shared.first)
     shared.first.append("")
     shared.ask(partitions=[f"P{asked}"], shift=asked)
@@ -278,7 +239,7 @@ def test_failed_units_leave_errors_and_are_computed_again_alone(project: Failing
     assert [*project.jobs()] == jobs
 
     project.mend()
-    project.write_method("page", PAGE.replace('"rows":', '"all_rows":'))  # it waits for what it is made from
+    project.edit("methods/a_page.py", '"rows":', '"all_rows":')  # it waits for what it is made from
     said = project.run_well()
     assert sorted(project.computed()) == ["factors 3", "fit 5"]
     assert "1 of 12 units computed; units of it failed" in said

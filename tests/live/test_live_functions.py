@@ -9,27 +9,17 @@ from typing import Any, ClassVar
 
 import pandas as pd
 import pytest
-from live_project import EmptyProject, fixture_of
+from live_project import EmptyProject, fixture_of, stages
 
-from shortloop.stages.results import Result
-
-PANEL = """\
-from shortloop import File, stage
-
-
+METHODS = stages("""\
+# panel
 @stage
 def panel(file: File):
     import pandas as pd
 
     return {"rows": pd.read_csv(file.path, dtype={"firm": str})}
-"""
-FIT = """\
-import os
-from pathlib import Path
 
-from shortloop import Job, stage
-
-
+# fit
 def firms(panel: Job, least: int = 1):
     for name, rows in panel["rows"].groupby("firm"):
         if len(rows) >= least:
@@ -44,11 +34,8 @@ def fit(rows, unit: str, degree: int = 1):
         stream.write(unit + "\\n")
     found = np.polyfit(rows["year"], rows["x"], degree)
     return {"line": found, "mean": rows["x"].mean(), "n": len(rows), "last": rows.tail(1), "firm": unit}
-"""
-REPORT = """\
-from shortloop import Job, stage
 
-
+# kinds
 @stage
 def kinds(fit: Job, words: dict[str, list[int]], extra: Job | None = None):
     import numpy as np
@@ -62,7 +49,7 @@ def kinds(fit: Job, words: dict[str, list[int]], extra: Job | None = None):
         "pandas": fit.to_frame(), "polars": pl.DataFrame({"x": [1, 2]}), "means": figure,
         "page.html": "<p>é</p>", "raw.bin": b"\\0\\1", "words": words, "text": "a", "some": [1, None, "b"],
     }  # fmt: skip
-"""
+""")
 SCRIPT = """\
 import json
 from pathlib import Path
@@ -87,9 +74,7 @@ class FunctionsProject(EmptyProject):
     """A panel, a fit for each of its firms, and results of every kind."""
 
     sources: ClassVar = {
-        "methods/a_panel.py": PANEL,
-        "methods/a_fit.py": FIT,
-        "methods/a_kinds.py": REPORT,
+        **METHODS,
         "build_scripts/build_panel.py": SCRIPT,
         "asked.json": "{}",
     }
@@ -98,9 +83,6 @@ class FunctionsProject(EmptyProject):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self.write_panel(FIRMS)
-
-    def write_fit(self, text: str) -> None:
-        self.write("methods/a_fit.py", text)
 
     def write_panel(self, firms: dict[str, int], **slopes: float) -> None:
         lines = [
@@ -117,10 +99,6 @@ class FunctionsProject(EmptyProject):
         """Run it, which must work; what it said."""
         return self.ax("run", "panel").ok().stdout
 
-    def last(self, stage: str) -> Result:
-        """The job of a stage in the last run."""
-        return self.last_results()[stage]
-
 
 project = fixture_of(FunctionsProject)
 
@@ -128,7 +106,7 @@ project = fixture_of(FunctionsProject)
 def test_results_of_every_kind_are_read_back(project: FunctionsProject) -> None:
     project.go()
     assert project.computed() == ["007", "a", "b", "c"]
-    fit, found = project.last("fit"), project.last("kinds")
+    fit, found = project.last_result("fit"), project.last_result("kinds")
     assert fit["firm"].tolist() == ["007", "a", "b", "c"]
     assert fit["n"].tolist() == [6, 3, 4, 5]
     assert fit["line"].shape == (4, 2)
@@ -146,7 +124,7 @@ def test_results_of_every_kind_are_read_back(project: FunctionsProject) -> None:
     # `panel["rows"]` imports pandas, though the file of the fit does not.
     assert {"pandas", "pyarrow"} <= project.manifest(fit.job)["parts"]["versions"].keys()
     assert {"matplotlib", "polars"}.isdisjoint(
-        project.manifest(project.last("panel").job)["parts"]["versions"]
+        project.manifest(project.last_result("panel").job)["parts"]["versions"]
     )
     shown = project.shortloop("show", found.job).stdout
     assert "pandas" in shown
@@ -179,11 +157,11 @@ def test_only_units_that_read_something_else_are_computed(
     said = project.go()
     assert project.computed() == computed
     assert f"{len(computed)} of {len(firms)} units computed" in said
-    found = project.last("fit")
+    found = project.last_result("fit")
     if computed == ["b"]:  # the others take as long
         project.works("run", "panel", "--force", "fit")
         assert project.computed() == sorted(firms)
-        anew = project.last("fit")
+        anew = project.last_result("fit")
         assert anew.job != found.job
         for name in ("line.npy", "mean.npy", "n.npy", "firm.npy", "last.parquet", "units.rows"):
             assert (found.path / name).read_bytes() == (anew.path / name).read_bytes()
@@ -215,14 +193,14 @@ def test_what_all_units_share_computes_all_again(project: FunctionsProject) -> N
     project.ask(degree=2)
     project.go()
     assert project.computed() == every
-    project.write_fit(FIT.replace('rows["x"].mean()', 'rows["x"].max()'))
+    project.edit("methods/a_fit.py", 'rows["x"].mean()', 'rows["x"].max()')
     project.go()
     assert project.computed() == every
     project.ask(degree=2, least=4)  # which only says what the units are
     project.go()
     assert project.computed() == []
-    assert project.last("fit")["firm"].tolist() == ["007", "b", "c"]
-    project.write_fit(FIT)
+    assert project.last_result("fit")["firm"].tolist() == ["007", "b", "c"]
+    project.edit("methods/a_fit.py", 'rows["x"].max()', 'rows["x"].mean()')
     project.ask()
     project.go()
     assert project.computed() == []

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 from engine_project import EngineProject
-from live_project import fixture_of, script
+from live_project import fixture_of, script, stages
 
 pytestmark = pytest.mark.slow  # tests/units/test_shared_units.py has smaller ones
 ENGINES = ["joblib", "dask", "ray"]
@@ -32,10 +32,8 @@ def panel():
     frame["text"] = np.array(["some", "text"])[rng.integers(0, 2, {ROWS})]
     return {{"rows": frame}}
 """
-PANDAS = """\
-from shortloop import Job, stage
-
-
+METHODS = stages("""\
+# by_pandas
 def firms(panel: Job):
     return panel["rows"].groupby("firm")
 
@@ -51,11 +49,8 @@ def by_pandas(rows, unit: str):
     rows["x5"] += 1  # its own
     means = rows.groupby(["kind", "text"], observed=False)[["x5", "x6"]].mean().reset_index()
     return {"products": found, "sum": rows["x5"].sum(), "means": means, "who": f"{unit}"}
-"""
-POLARS = """\
-from shortloop import Job, stage
 
-
+# by_polars
 def firms(panel: Job):
     import polars as pl
 
@@ -69,10 +64,8 @@ def by_polars(rows):
 
     note("by_polars")
     return {"sums": rows.select("x0", "x1").sum(), "product": (rows["x2"] * rows["x3"]).sum()}
-"""
-CHANGES = """\
-from shortloop import Job, stage
 
+# by_state
 SCALE = {}
 
 
@@ -85,7 +78,7 @@ def firms(panel: Job):
 @stage(units=firms)
 def by_state(rows):
     return {"scaled": rows["x1"].sum() * SCALE["mean"]}
-"""
+""")
 MEMORY = """\
 import os
 from pathlib import Path
@@ -109,10 +102,8 @@ STAGES = ("by_pandas", "by_polars", "by_state")
 class LargeProject(EngineProject):
     sources: ClassVar = {
         **EngineProject.sources,
+        **METHODS,
         "methods/a_panel.py": PANEL,
-        "methods/a_by_pandas.py": PANDAS,
-        "methods/a_by_polars.py": POLARS,
-        "methods/a_by_state.py": CHANGES,
         "tools/memory.py": MEMORY,
         "build_scripts/build_large.py": SCRIPT,
     }

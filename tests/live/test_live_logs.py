@@ -11,18 +11,15 @@ from pathlib import Path
 from typing import ClassVar
 
 from cases import first_cases
-from live_project import PATIENCE, SHORTLOOP, Done, EmptyProject, fixture_of, wait_for
+from live_project import PATIENCE, SHORTLOOP, Done, EmptyProject, fixture_of, stages, wait_for
 from on_a_terminal import all_from
 
-LOUD = """\
+METHODS = stages("""\
+# loud
 import logging
-import os
 import subprocess
-import time
 import warnings
-from pathlib import Path
 
-from shortloop import stage
 
 log = logging.getLogger(__name__)
 
@@ -49,11 +46,8 @@ def loud(number, unit: str, salt: int, talks: bool = True, fails: str = "", kill
     if unit == fails:
         raise ValueError("as asked")
     return {"x": number + salt}
-"""
-PLAIN = """\
-from shortloop import Job, stage
 
-
+# plain
 @stage
 def plain(loud: Job, threads: bool = False):
     from tqdm import tqdm
@@ -62,12 +56,9 @@ def plain(loud: Job, threads: bool = False):
         pass
     print("end of plain")
     return {"x": loud["x"].sum()}
-"""
-THREADED = """\
-import threading
-import time
 
-from shortloop import stage
+# threaded
+import threading
 
 
 def groups(count: int = 6):
@@ -80,7 +71,7 @@ def groups(count: int = 6):
 def threaded(number, unit: str, salt: int):
     print(f"print of {unit}")
     return {"x": number}
-"""
+""")
 SCRIPT = """\
 import json
 import os
@@ -103,9 +94,7 @@ class LogsProject(EmptyProject):
     """Loud jobs."""
 
     sources: ClassVar = {
-        "methods/a_loud.py": LOUD,
-        "methods/a_plain.py": PLAIN,
-        "methods/a_threaded.py": THREADED,
+        **METHODS,
         "build_scripts/build_loud.py": SCRIPT,
     }
     _salt = 0

@@ -10,67 +10,47 @@ from pathlib import Path
 from typing import ClassVar
 
 from cases import first_cases
-from live_project import SHORTLOOP, EmptyProject, fixture_of, script
+from live_project import SHORTLOOP, EmptyProject, fixture_of, script, stages
 
-FRAMES = """\
-from shortloop import stage
-
-
+METHODS = stages("""\
+# frames
 @stage
 def frames(number: int):
     import pandas as pd
     import polars as pl
 
     return {"old": pd.DataFrame({"x": [number]}), "new": pl.DataFrame({"x": [number]})}
-"""
-SUMS = """\
-from shortloop import Job, stage
 
-
+# sums
 @stage
 def sums(of: Job):
     print("a line")
     return {"sum": int(of["old"]["x"].sum() + of["new"]["x"].sum())}
-"""
-TEXT = """\
-from shortloop import File, stage
 
-
+# text
 @stage
 def text(file: File):
     return {"said": open(file.path).read()}
-"""
-REFUSING = """\
-from shortloop import InputError, stage
 
-
+# refusing
 @stage
 def refusing():
     raise InputError("too few trials", found=3)
-"""
-GREEDY = """\
-from shortloop import stage
 
-
+# greedy
 @stage
 def greedy():
     import numpy as np
 
     return {"sum": np.ones((10**7, 10**7)).sum()}
-"""
+""")
 SCRIPT = script("{}")
 
 
 class Mistakes(EmptyProject):
     """Stages, and a build script that is written anew for each test."""
 
-    sources: ClassVar = {
-        "methods/a_frames.py": FRAMES,
-        "methods/a_sums.py": SUMS,
-        "methods/a_text.py": TEXT,
-        "methods/a_refusing.py": REFUSING,
-        "methods/a_greedy.py": GREEDY,
-    }
+    sources: ClassVar = METHODS
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder / "paper [v2] *{a,b}?")
@@ -121,7 +101,7 @@ def test_a_pipeline_that_returns_no_job(project: Mistakes, end: str, found: str)
     1,
     "text",
     [
-        TEXT.replace("@stage\n", ""),
+        METHODS["methods/a_text.py"].replace("@stage\n", ""),
         "from shortloop import Stage\n\n\nclass text(Stage):\n    pass\n",
         "import math\n",
     ],
@@ -132,11 +112,9 @@ def test_a_method_without_a_stage(project: Mistakes, text: str) -> None:
     try:
         for command in ("run", "plan"):
             said = project.said(1, command, "work")
-            assert "the method has no stage" in said
-            assert "methods/a_text.py" in said
-            assert "`@stage`" in said
+            assert all(each in said for each in ("the method has no stage", "methods/a_text.py", "`@stage`"))
     finally:
-        project.write("methods/a_text.py", TEXT)
+        project.restore()
 
 
 def test_ends_of_lines_in_files(project: Mistakes) -> None:

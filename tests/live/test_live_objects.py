@@ -12,9 +12,7 @@ from typing import ClassVar
 import pytest
 from cases import first_cases
 from kernel import Kernel
-from live_project import EmptyProject, fixture_of, in_short_folder, script
-
-from shortloop.stages.results import Result
+from live_project import EmptyProject, fixture_of, in_short_folder, script, stages
 
 TYPES = """\
 import enum
@@ -34,10 +32,8 @@ class Summary:
     def size(self):
         return len(self.names)
 """
-MODELS = """\
-from shortloop import stage
-
-
+METHODS = stages("""\
+# models
 def participants(count: int):
     import numpy as np
     import pandas as pd
@@ -67,11 +63,8 @@ def models(rows, unit: str):
         "chances": model.predict_proba(X)[:, 1],
         "fitted": smf.ols("c ~ a + np.exp(b)", rows).fit().predict(rows).to_numpy(),
     }
-"""
-READS = """\
-from shortloop import Job, stage
 
-
+# reads
 @stage
 def reads(models: Job):
     import numpy as np
@@ -85,13 +78,11 @@ def reads(models: Job):
         lines.append(models["line"][unit].predict(frame).to_numpy())
         sizes[unit] = models["summary"][unit].size()
     return {"chances": np.array(again), "fitted": np.array(lines), "sizes": sizes}
-"""
-KINDS = """\
+
+# kinds
 import datetime
 import decimal
 import pathlib
-
-from shortloop import stage
 
 
 @stage
@@ -119,7 +110,7 @@ def kinds(broken: str):
         "objects": np.array(["a", None, {1}], dtype=object),
         "summary": Summary(Side.RIGHT, {"q", "r"}),
     }
-"""
+""")
 SCRIPT = script(
     """
 kinds = run.build("kinds", broken=asked.get("broken", ""))
@@ -134,9 +125,7 @@ class ObjectsProject(EmptyProject):
     """Stages that leave objects, and one that reads them."""
 
     sources: ClassVar = {
-        "methods/a_models.py": MODELS,
-        "methods/a_reads.py": READS,
-        "methods/a_kinds.py": KINDS,
+        **METHODS,
         "own_types.py": TYPES,
         "build_scripts/build_objects.py": SCRIPT,
         "asked.json": "{}",
@@ -150,10 +139,6 @@ class ObjectsProject(EmptyProject):
         """Run it, which must work; what it said."""
         return self.works("run", "objects", *more)
 
-    def last(self, stage: str) -> Result:
-        """The job of a stage in the last run."""
-        return self.last_results()[stage]
-
 
 project = fixture_of(ObjectsProject)
 
@@ -163,7 +148,7 @@ def test_models_of_units_are_read_back_by_the_next_stage_with_equal_predictions(
 ) -> None:
     """The stage that reads them has the module of the project in its key, and the libraries."""
     project.go()
-    models, reads = project.last("models"), project.last("reads")
+    models, reads = project.last_result("models"), project.last_result("reads")
     assert (reads["chances"] == models["chances"]).all()
     assert (reads["fitted"] == models["fitted"]).all()
     assert reads["sizes"] == {"P0": 6, "P1": 6, "P2": 6}
@@ -180,7 +165,7 @@ def test_an_edit_of_the_class_of_an_object_builds_what_reads_it(project: Objects
     project.go()
     project.edit("own_types.py", "return len(self.names)", "return 10 * len(self.names)")
     said = project.go()
-    assert project.last("reads")["sizes"] == {"P0": 60, "P1": 60, "P2": 60}
+    assert project.last_result("reads")["sizes"] == {"P0": 60, "P1": 60, "P2": 60}
     assert "built reads" in re.sub(" +", " ", said)
     project.write("own_types.py", TYPES)
 
@@ -188,7 +173,7 @@ def test_an_edit_of_the_class_of_an_object_builds_what_reads_it(project: Objects
 def test_a_later_process_reads_all_kinds_of_objects(project: ObjectsProject) -> None:
     """Also from a folder below, where nothing but the project says where its modules are."""
     project.go()
-    kinds, models = project.last("kinds").job, project.last("models").job
+    kinds, models = project.last_result("kinds").job, project.last_result("models").job
     code = f"""
 import shortloop, datetime, decimal, pathlib, math
 kinds = shortloop.load({kinds!r})
@@ -215,11 +200,11 @@ print(type(models["model"]["P2"]).__name__, models["line"]["P0"].params.round(3)
 def test_objects_built_again_come_out_the_same(project: ObjectsProject) -> None:
     """Each server orders sets in its own way."""
     project.go()
-    before = project.last("kinds"), project.last("models")
+    before = project.last_result("kinds"), project.last_result("models")
     project.stop_server()
     project.start_server()
     said = project.go("--force", "kinds", "--force", "models")
-    after = project.last("kinds"), project.last("models")
+    after = project.last_result("kinds"), project.last_result("models")
     for one, two in zip(before, after, strict=True):
         assert one.job != two.job
         assert project.manifest(one.job)["content"] == project.manifest(two.job)["content"], said
@@ -246,11 +231,11 @@ def test_what_nobody_could_read_back_is_refused_in_the_job(
 def test_units_that_read_the_same_keep_their_objects(project: ObjectsProject) -> None:
     project.ask(count=3)
     project.go()
-    before = project.last("models")
+    before = project.last_result("models")
     project.ask(count=4)
     said = project.go()
     assert "1 of 4 units computed" in said
-    after = project.last("models")
+    after = project.last_result("models")
     assert [*after["model"]] == ["P0", "P1", "P2", "P3"]
     assert (before.path / "model.pkl").read_bytes() == (after.path / "model.pkl").read_bytes()[
         : (before.path / "model.pkl").stat().st_size
@@ -261,7 +246,7 @@ def test_units_that_read_the_same_keep_their_objects(project: ObjectsProject) ->
 def test_objects_of_another_project_are_read_only_if_told(project: ObjectsProject) -> None:
     """All else of its jobs is read as ever."""
     project.go()
-    models = project.last("models")
+    models = project.last_result("models")
     job = models.job.replace("main", "foreign")
     folder = project.folder / "elsewhere"
     shutil.copytree(models.path, folder / job)

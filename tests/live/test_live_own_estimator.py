@@ -38,10 +38,6 @@ class OwnEstimator(LiveProject):
 
     sources: ClassVar = {"nearest.py": ESTIMATOR, "nearest_helper.py": "STEP = 0\n"}
 
-    def restore(self) -> None:
-        for name, text in self.sources.items():
-            self.write(name, text)
-
     def prepare(self) -> None:
         self.edit_study('phases.train = "viewing"', 'phases.train = "viewing"\nphases.decode = "again"')
         self.edit_study(

@@ -77,8 +77,7 @@ shared = fixture_of(Reusing, server=False)
 @pytest.fixture
 def project(shared: Reusing) -> Reusing:
     """With its files as they were, whatever the test before did."""
-    for name, text in shared.sources.items():
-        shared.write(name, text)
+    shared.restore()
     return shared
 
 

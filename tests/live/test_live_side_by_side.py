@@ -12,17 +12,11 @@ from typing import ClassVar
 
 import pytest
 from cases import first_cases
-from live_project import PATIENCE, SHORTLOOP, Done, EmptyProject, fixture_of, served, wait_for
+from live_project import PATIENCE, SHORTLOOP, Done, EmptyProject, fixture_of, script, served, stages, wait_for
 from toy_project import server_processes
 
-MEET = """\
-import os
-import time
-from pathlib import Path
-
-from shortloop import stage
-
-
+METHODS = stages("""\
+# meet
 @stage
 def meet(name: str, other: str = "", seconds: float = 60.0):
     board = Path(os.environ["BOARD"])
@@ -35,11 +29,9 @@ def meet(name: str, other: str = "", seconds: float = 60.0):
     if (board / f"fail-{name}").exists():
         raise ValueError(f"{name} was told to fail")
     return {"met": True, "name": name}
-"""
-UNITS = """\
-import numpy as np
 
-from shortloop import Job, stage
+# units
+import numpy as np
 
 
 def seeds(count: int, of: Job | None = None):
@@ -50,42 +42,23 @@ def seeds(count: int, of: Job | None = None):
 def units(seed, count: int, scale: float = 1.0, of: Job | None = None):
     values = np.linalg.svd(np.random.default_rng(seed).standard_normal((30, 20)), compute_uv=False)
     return {"value": float(values @ values[::-1]) * scale}
-"""
-TOTAL = """\
-from shortloop import Job, stage
 
-
+# total
 @stage
 def total(parts: list[Job], factor: float = 1.0):
     return {"total": factor * sum(float(each["value"].sum()) for each in parts)}
-"""
-CHOSEN = """\
-from shortloop import Job, stage
 
-
+# chosen
 @stage
 def chosen(parts: list[Job]):
     return {"name": max(parts, key=lambda each: each["value"].sum()).partition}
-"""
 
-REFUSING = """\
-from shortloop import stage
-from shortloop.base.errors import InputError
-
-
+# refusing
 @stage
 def refusing(number: int):
     raise InputError("no such number", found=number, hint="give another")
-"""
 
-HANGS = """\
-import os
-import time
-from pathlib import Path
-
-from shortloop import Job, stage
-
-
+# hangs
 @stage(retries=1, timeout="3 s")
 def hangs(name: str, times: int, of: Job | None = None):
     board = Path(os.environ["BOARD"])
@@ -94,15 +67,8 @@ def hangs(name: str, times: int, of: Job | None = None):
     (board / f"{name}-{tries}").touch()
     time.sleep(30 if tries < times else 0)
     return {"tries": 0}
-"""
 
-TALK = """\
-import os
-from pathlib import Path
-
-from shortloop import Job, stage
-
-
+# talk
 @stage(retries=1)
 def talk(name: str, fails: bool = False, of: Job | None = None):
     print(f"I am {name}", flush=True)
@@ -111,16 +77,8 @@ def talk(name: str, fails: bool = False, of: Job | None = None):
         tried.touch()
         raise ConnectionError(name)
     return {"name": name}
-"""
 
-FLAKY = """\
-import os
-import time
-from pathlib import Path
-
-from shortloop import stage
-
-
+# flaky
 @stage(retries=2, timeout="2 s")
 def flaky(name: str, bad: int, slow: int = 0):
     board = Path(os.environ["BOARD"])
@@ -131,22 +89,13 @@ def flaky(name: str, bad: int, slow: int = 0):
     if tries < bad:
         raise ConnectionError(f"try {tries}")
     return {"tries": 0}
-"""
+""")
 
 
 class Project(EmptyProject):
     """Jobs that say on a board that they run."""
 
-    sources: ClassVar = {
-        "methods/a_meet.py": MEET,
-        "methods/a_units.py": UNITS,
-        "methods/a_total.py": TOTAL,
-        "methods/a_chosen.py": CHOSEN,
-        "methods/a_refusing.py": REFUSING,
-        "methods/a_flaky.py": FLAKY,
-        "methods/a_talk.py": TALK,
-        "methods/a_hangs.py": HANGS,
-    }
+    sources: ClassVar = METHODS
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -157,10 +106,7 @@ class Project(EmptyProject):
     def script(self, lines: str) -> str:
         """A new build script of these lines; its name."""
         self.asked += 1
-        body = "\n".join(f"    {line}" for line in lines.strip().splitlines())
-        head = "import shortloop.prepare  # noqa: F401\nfrom shortloop import pipeline\n\n\n@pipeline\n"
-        text = f'"""A script."""\n\n{head}def main(run):\n{body}\n'
-        self.write(f"build_scripts/build_s{self.asked}.py", text)
+        self.write(f"build_scripts/build_s{self.asked}.py", script(lines))
         return f"s{self.asked}"
 
     def go(self, script: str, *more: str, **environment: str) -> Done:
@@ -396,10 +342,10 @@ return run.build("hangs", name="late", times=1, of=done)
 """)
     running = project.start(script)
     wait_for(lambda: {"long", "wait"} <= {*os.listdir(project.board)})
-    project.write("methods/a_hangs.py", HANGS.replace("try", "attempt"))
+    project.edit("methods/a_hangs.py", "try {", "attempt {")
     (project.board / "edited").touch()
     said, _ = running.communicate(timeout=PATIENCE)
     assert running.returncode == 0, said
     assert said.count("hangs has taken 3 s, the timeout of its stage, and is ended") == 1
     assert said.index("hangs | attempt 0") < said.index("hangs has taken 3 s") < said.index("| attempt 1")
-    project.write("methods/a_hangs.py", HANGS)
+    project.edit("methods/a_hangs.py", "attempt {", "try {")

@@ -8,29 +8,26 @@ from typing import ClassVar
 
 import pytest
 from cases import first_cases
-from live_project import SHORTLOOP, EmptyProject, fixture_of
+from live_project import SHORTLOOP, EmptyProject, fixture_of, stages
 
 HELPER = """\
 def doubled(number):
     return 2 * number
 """
-FIRST = """\
+METHODS = stages("""\
+# first
 from helper import doubled
-from shortloop import stage
 
 
 @stage
 def first(seed: int):
     return {"number": doubled(seed)}
-"""
-SECOND = """\
-from shortloop import Job, stage
 
-
+# second
 @stage
 def second(of: Job, power: int):
     return {"value": of["number"] ** power}
-"""
+""")
 SCRIPT = """\
 from shortloop import Settings, pipeline
 
@@ -65,10 +62,9 @@ class Powers(EmptyProject):
 
     forks = False
     sources: ClassVar = {
+        **METHODS,
         "helper.py": HELPER,
         "notes/helper.py": "raise SystemExit('of another folder')\n",
-        "methods/a_first.py": FIRST,
-        "methods/a_second.py": SECOND,
         "build_scripts/build_powers.py": SCRIPT,
         "powers.toml": "seed = 2\n",
     }

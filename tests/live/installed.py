@@ -7,10 +7,12 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tempfile
 import venv
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import pytest
 from live_project import AX, ROOT
 
 FOLDERS = ("shortloop", "methods", "build_scripts", "dev")
@@ -33,6 +35,28 @@ def built(folder: Path, kind: str) -> Path:
     subprocess.run([sys.executable, "-c", code], cwd=folder, check=True, capture_output=True)
     (found,) = (folder / "out").iterdir()
     return found
+
+
+@pytest.fixture(scope="module")
+def above() -> Iterator[Path]:
+    """A short path: addresses of sockets have a limit."""
+    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture(scope="module")
+def wheel(above: Path) -> Path:
+    (above / "for-wheel").mkdir()
+    return built(sources(above / "for-wheel"), "wheel")
+
+
+@pytest.fixture(scope="module")
+def environment(above: Path, wheel: Path) -> Environment:
+    """With all libraries, and this package from the wheel."""
+    made = Environment(above / "env", borrows=True)
+    made.install("--no-deps", "--no-index", str(wheel))
+    assert "methods" not in {each.name for each in made.library.iterdir()}
+    return made
 
 
 class Environment:

@@ -33,6 +33,9 @@ groups = ["F05"]
 worst = 3
 """
 BLOCKS = 2
+IMPORTED = PANEL.replace('"csv"', '"csvimport"\nnumbers = ["value", "capital", "invest"]\ntexts = ["firm"]')
+READ = {"import_panel", "csvimport", "dataset_type", "import_dataset", "panel_block"}
+"""Stages that read a file and cut it into blocks."""
 
 
 class PanelProject(LiveProject):
@@ -51,6 +54,16 @@ class PanelProject(LiveProject):
     def built(self) -> Counter[str]:
         """How many jobs of each stage a run has built."""
         return Counter(re.findall(r"\] built (\S+) ", self.ax("run", "build_panel").ok().stdout))
+
+    def built_of(self, frame: pd.DataFrame, settings: str, but: frozenset[str] = frozenset()) -> Counter[str]:
+        """The same of a frame in the file that settings name, without stages that read it and some others."""
+        (name,) = re.findall(r'file ?= ?"([\w.]+)"', settings)
+        if name.endswith(".parquet"):
+            frame.to_parquet(self.folder / name)
+        else:
+            frame.to_csv(self.folder / name, index=False)
+        self.write_panel(settings)
+        return Counter({each: count for each, count in self.built().items() if each not in READ | but})
 
     def table(self, name: str, of: str = "plain-invest") -> pd.DataFrame:
         return pd.read_parquet(self.folder / "results/firms/tables" / of / f"{name}.parquet")

@@ -3,33 +3,17 @@
 from __future__ import annotations
 
 import json
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from eeg_folders import FOLDERS
-from installed import Environment, built, sources
+from installed import Environment, above, environment, wheel
 
+__all__ = ["above", "environment", "wheel"]  # fixtures
 pytestmark = pytest.mark.slow
 EFFECT = (0.2, 0.4)  # s, of the phase that trains
 LATER = {"eeglab": (0.4, 0.6), "bids": (0.4, 0.6)}  # of the decoded one
-
-
-@pytest.fixture(scope="module")
-def above() -> Iterator[Path]:
-    """A short path: addresses of sockets have a limit."""
-    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
-        yield Path(folder)
-
-
-@pytest.fixture(scope="module")
-def environment(above: Path) -> Environment:
-    (above / "for-wheel").mkdir()
-    made = Environment(above / "env", borrows=True)
-    made.install("--no-deps", "--no-index", str(built(sources(above / "for-wheel"), "wheel")))
-    return made
 
 
 @pytest.mark.parametrize("format", FOLDERS)

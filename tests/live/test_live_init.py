@@ -4,19 +4,18 @@ again."""
 from __future__ import annotations
 
 import re
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from command_line import assert_one_message, forked
-from installed import Environment, built, sources
+from installed import Environment, above, built, environment, sources, wheel
 from live_project import ROOT
 from test_live_commands import STUDY
 
 import shortloop
 
+__all__ = ["above", "environment", "wheel"]  # fixtures
 MOST_LINES = 60
 SMALL_PANEL = """\
 name = "small"
@@ -72,28 +71,7 @@ print(fit_frame(frame, ["firm"], model="ols", formula="y ~ x"))
 FITTED = "<2 of 2 groups fitted: Intercept, x; tables: coefficients(), fits()>\n"
 
 
-@pytest.fixture(scope="module")
-def above() -> Iterator[Path]:
-    """A short path: addresses of sockets have a limit."""
-    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
-        yield Path(folder)
-
-
-@pytest.fixture(scope="module")
-def wheel(above: Path) -> Path:
-    (above / "for-wheel").mkdir()
-    return built(sources(above / "for-wheel"), "wheel")
-
-
-@pytest.fixture(scope="module")
-def environment(above: Path, wheel: Path) -> Environment:
-    """With all libraries, and this package from the wheel."""
-    made = Environment(above / "env", borrows=True)
-    made.install("--no-deps", "--no-index", str(wheel))
-    assert "methods" not in {each.name for each in made.library.iterdir()}
-    return made
-
-
+@pytest.mark.slow
 def test_functions_need_no_project(above: Path, environment: Environment) -> None:
     (above / "none").mkdir()
     assert environment.works(above / "none", "python", "-c", FIT) == FITTED

@@ -1,4 +1,4 @@
-"""What stages print is shown while they run, kept with the job and by unit, and found again."""
+"""What stages and methods print is shown while they run, kept with the job and by unit, and found again."""
 
 from __future__ import annotations
 
@@ -10,8 +10,19 @@ import signal
 from pathlib import Path
 from typing import ClassVar
 
+import pytest
 from cases import first_cases
-from live_project import PATIENCE, SHORTLOOP, Done, EmptyProject, fixture_of, stages, wait_for
+from live_project import (
+    PATIENCE,
+    SHORTLOOP,
+    Done,
+    EmptyProject,
+    fixture_of,
+    processes,
+    script,
+    stages,
+    wait_for,
+)
 from on_a_terminal import all_from
 
 METHODS = stages("""\
@@ -72,21 +83,47 @@ def threaded(number, unit: str, salt: int):
     print(f"print of {unit}")
     return {"x": number}
 """)
-SCRIPT = """\
+SCRIPT = script("""
+import json, os
+from pathlib import Path
+asked = json.loads(Path(os.environ["FOLDER"], "asked.json").read_text())
+if asked.pop("threaded", False):
+    return run.build("threaded", **asked)
+loud = run.build("loud", partition="A", **asked)
+return run.build("plain", loud=loud)
+""")
+BARE = """\
+import os
+import subprocess
+import sys
+
+options = {"number": 0, "lines": 1}
+
+
+def prepare(job):
+    print("prepare", os.getppid())
+
+
+def analysis(sliceno):
+    for line in range(options["lines"]):
+        print(f"slice {sliceno} line {line:06}")
+    subprocess.run([sys.executable, "-c", f"print('program of slice {sliceno}')"], check=True)
+
+
+def synthesis():
+    print("synthesis é", file=sys.stderr)
+"""
+SILENT = "options = {'number': 0}\n\n\ndef synthesis():\n    return options['number']\n"
+OF_EXAX = """\
 import json
 import os
 from pathlib import Path
 
-from shortloop import pipeline
 
-
-@pipeline
-def main(run):
-    asked = json.loads(Path(os.environ["FOLDER"], "asked.json").read_text())
-    if asked.pop("threaded", False):
-        return run.build("threaded", **asked)
-    loud = run.build("loud", partition="A", **asked)
-    return run.build("plain", loud=loud)
+def main(urd):
+    for number, (method, options) in enumerate(json.loads(os.environ["ASKED"])):
+        job = urd.build(method, number=number, force_build=True, **options)
+    print("last:", job)
 """
 
 
@@ -95,7 +132,10 @@ class LogsProject(EmptyProject):
 
     sources: ClassVar = {
         **METHODS,
+        "methods/a_bare.py": BARE,
+        "methods/a_silent.py": SILENT,
         "build_scripts/build_loud.py": SCRIPT,
+        "build_scripts/build_of_exax.py": OF_EXAX,
     }
     _salt = 0
 
@@ -119,6 +159,18 @@ class LogsProject(EmptyProject):
             if json.loads(file.read_text(encoding="utf-8"))["method"] == stage
         ]
         return max(found)[1]
+
+    def printed(self, *jobs: tuple[str, dict[str, int]]) -> dict[str, str]:
+        """What the last of some jobs of exax's own build printed, by its part."""
+        said = self.ax("run", "of_exax", ASKED=json.dumps(jobs)).ok().stdout
+        self.last_of_exax = re.findall("^last: (.*)$", said, re.M)[0]
+        files = (self.job_folder(self.last_of_exax) / "OUTPUT").glob("*")
+        return {file.name: file.read_text(encoding="utf-8") for file in files}
+
+    def keepers(self) -> list[int]:
+        """Processes that keep what jobs of this project print."""
+        found = processes(self.folder)
+        return [number for number, each in found.items() if each.command.rstrip() == "output of jobs"]
 
 
 project = fixture_of(LogsProject)
@@ -231,3 +283,44 @@ def test_on_a_terminal_lines_are_above_the_bar(project: LogsProject) -> None:
     after = shown[shown.rindex("loud A | print of g") :]
     assert re.search(r"\n[^\n|]*(loud A|plain)[^\n|]*/2", after), after
     assert "\x1b[2K" in said
+
+
+def is_whole(printed: dict[str, str], lines: int) -> bool:
+    slices = [
+        "".join(f"slice {number} line {line:06}\n" for line in range(lines)) + f"program of slice {number}\n"
+        for number in range(2)
+    ]
+    return [printed["0"], printed["1"], printed["synthesis"]] == [*slices, "synthesis é\n"]
+
+
+def test_each_part_of_a_method_is_kept_and_shown_by_one_process(project: LogsProject) -> None:
+    printed = project.printed(("bare", {"lines": 20_000}))
+    assert printed.keys() == {"prepare", "0", "1", "synthesis"}
+    assert is_whole(printed, 20_000)
+    assert "slice 1 line 000000" in (project.folder / "server.log").read_text(encoding="utf-8")
+    assert "slice 0 line 019999" in project.ax("job", "-O", project.last_of_exax).stdout
+    assert len(project.keepers()) == 1
+    assert project.printed(("silent", {})) == {}
+    assert not (project.job_folder(project.last_of_exax) / "OUTPUT").exists()
+
+
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGKILL]
+)
+def test_output_is_kept_whatever_becomes_of_that_process(project: LogsProject, number: int) -> None:
+    (keeper,) = project.keepers()
+    os.kill(keeper, number)
+    if number == signal.SIGKILL:
+        wait_for(lambda: keeper not in project.keepers())
+    assert is_whole(project.printed(("bare", {}), ("silent", {}), ("bare", {"lines": 3})), 3)
+    assert len(project.keepers()) == (number != signal.SIGKILL)
+
+
+@pytest.mark.slow
+def test_another_one_comes_with_the_methods_and_none_is_left(project: LogsProject) -> None:
+    project.write("methods/a_silent.py", f"{SILENT}\n\nx = 1\n")
+    project.printed(("silent", {}), ("bare", {}))
+    assert len(project.keepers()) == 1
+    project.stop_server()
+    wait_for(lambda: not project.keepers())  # it ends with those whose output it keeps
+    project.start_server()

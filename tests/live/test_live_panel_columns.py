@@ -1,18 +1,20 @@
-"""Columns of a panel's file: a change of one fits again what reads it, and nothing else."""
+"""Columns of a panel's file, of numbers and of texts: a change fits again what reads it, and nothing else."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
+import numpy as np
 import pandas as pd
 import pytest
 from live_project import fixture_of
-from panel_project import PanelProject, firms
+from panel_project import PANEL, PanelProject, firms
 
 pytestmark = pytest.mark.slow
 
 BLOCKS = 2
-PANEL = f"""\
+MODELS = f"""\
 name = "firms"
 groups = {{ by = ["firm"], blocks = {BLOCKS} }}
 diagnostics = {{ worst = 0 }}
@@ -31,7 +33,6 @@ INPUTS = {
     "parquet": 'input = { format = "parquet", file = "firms.parquet" }\n',
     "csvimport": 'input = { format = "csvimport", file="firms.csv", texts = ["firm"], numbers = COLUMNS }\n',
 }
-READ = {"import_panel", "csvimport", "dataset_type", "import_dataset", "panel_block"}
 REPORT = {"panel_report": 1}
 BOTH = {"panel_fit": 2, "panel_results": 2, **REPORT}  # a block of each model
 ONE = {"panel_fit": 1, "panel_results": 1, **REPORT}
@@ -42,15 +43,10 @@ def positive() -> pd.DataFrame:
     return firms().fillna({"invest": 1.0}).assign(value=lambda frame: frame["value"].abs())
 
 
-def built(project: PanelProject, frame: pd.DataFrame, form: str = "csv", panel: str = PANEL) -> Counter[str]:
+def built(project: PanelProject, frame: pd.DataFrame, form: str = "csv", panel: str = MODELS) -> Counter[str]:
     """What a run builds of a frame, but for what reads it and cuts it into blocks."""
-    if form == "parquet":
-        frame.to_parquet(project.folder / "firms.parquet")
-    else:
-        frame.to_csv(project.folder / "firms.csv", index=False)
     numbers = str([name for name in frame.columns if name != "firm"])
-    project.write_panel(INPUTS[form].replace("COLUMNS", numbers) + panel)
-    return Counter({stage: count for stage, count in project.built().items() if stage not in READ})
+    return project.built_of(frame, INPUTS[form].replace("COLUMNS", numbers) + panel)
 
 
 @pytest.mark.parametrize("form", INPUTS)
@@ -68,7 +64,7 @@ def test_what_reads_a_column_is_fitted_again(project: PanelProject, form: str) -
 
     more.loc[more.index[more["firm"] == "F03"][:5], "profit"] += 1.0
     assert built(project, more, form) == ONE
-    named = PANEL.replace("+ capital", "+ capital + size")
+    named = MODELS.replace("+ capital", "+ capital + size")
     assert built(project, more, form, named) == {**ONE, "panel_fit": BLOCKS}
     expected = {"Intercept", "value", "capital", "size"}
     assert {*project.table("coefficients", "plain")["term"]} == expected
@@ -96,3 +92,102 @@ def test_a_column_of_another_type_is_read_anew(project: PanelProject) -> None:
     assert built(project, texts) == {**ONE, "panel_fit": BLOCKS}
     assert "capital[T.much]" in {*project.table("coefficients", "plain")["term"]}
     assert built(project, frame) == {}
+
+
+TEXTS = PANEL.replace("blocks = 2", "blocks = 4").replace("+ capital", "+ kind").replace("F05", "F01")
+COLUMNS = 'numbers = ["value", "invest"]\ntexts = ["firm", "kind"]'
+FORMATS = {
+    "csv": TEXTS,
+    "parquet": TEXTS.replace('"csv"', '"parquet"').replace("firms.csv", "firms.parquet"),
+    "csvimport": TEXTS.replace('"csv"', f'"csvimport"\n{COLUMNS}'),
+}
+AFTER = {"panel_results": 1, "panel_diagnostics": 1, "panel_report": 1}
+fresh = fixture_of(PanelProject, "function")
+
+
+def kinds() -> pd.DataFrame:
+    """Firms of three kinds; F04 has two of them, and F06 rows of no kind."""
+    frame = firms().drop(columns=["capital", "profit"])
+    frame["kind"] = np.array(["b", "c", "d"])[np.random.default_rng(1).integers(0, 3, len(frame))]
+    frame.loc[(frame["firm"] == "F04") & (frame["kind"] == "b"), "kind"] = "d"
+    frame.loc[frame.index[frame["firm"] == "F06"][:3], "kind"] = None
+    return frame
+
+
+def built_of_texts(fresh: PanelProject, frame: pd.DataFrame, form: str = "csv") -> Counter[str]:
+    if form == "parquet":
+        kind = pd.CategoricalDtype(["d", "b", "c", *sorted({*frame["kind"].dropna()} - {*"bcd"})])
+        frame = frame.astype({"kind": kind})
+    return fresh.built_of(frame, FORMATS[form], frozenset({"panel_groups"}))
+
+
+def fitted(blocks: int) -> Counter[str]:
+    return Counter({"panel_fit": blocks, "panel_residuals": blocks, **AFTER})
+
+
+def changed(before: pd.DataFrame, after: pd.DataFrame) -> set[str]:
+    """Firms of which something is another, but for coefficients that they do not have."""
+    found = [table.dropna(subset="params").drop(columns="pvalues_corrected") for table in (before, after)]
+    both = pd.concat(found)
+    return {*both[~both.duplicated(keep=False)]["firm"]}
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_text_that_is_new_in_a_group_fits_its_block_again(fresh: PanelProject, form: str) -> None:
+    sm = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
+    frame = kinds()
+    assert built_of_texts(fresh, frame, form) == fitted(4)
+    before = fresh.table("coefficients")
+    for name in ("a first", "e last"):
+        frame.loc[frame.index[frame["firm"] == "F03"][:9], "kind"] = name
+        assert built_of_texts(fresh, frame, form) == fitted(1)
+    after = fresh.table("coefficients")
+    assert changed(before, after) == {"F03"}
+    first = "d" if form == "parquet" else "b"  # categories of the file have an order of their own
+    assert first not in {name[-2] for name in after["term"] if name.startswith("kind")}
+    for firm, part in frame.groupby("firm"):
+        levels = sorted({*part["kind"].dropna()}, key=lambda kind: (kind != first, kind))
+        columns = [(part["kind"] == level).astype(float) for level in levels[1:]]
+        design = np.column_stack([np.ones(len(part)), *columns, part["value"]])
+        whole = part["kind"].notna() & part["invest"].notna()
+        theirs = sm.OLS(part["invest"][whole], design[whole]).fit(cov_type="HC1").params
+        mine = after[after["firm"] == firm].set_index("term")["params"].dropna()
+        assert list(mine.index) == ["Intercept", "value", *(f"kind[T.{level}]" for level in levels[1:])]
+        np.testing.assert_allclose(mine, [theirs.iloc[0], theirs.iloc[-1], *theirs.iloc[1:-1]], rtol=1e-9)
+    said = fresh.table("fits").set_index("firm")["said"]
+    assert "there are no kind[T.e last]" in said["F00"]
+
+
+def test_what_runs_again_where_texts_change(fresh: PanelProject) -> None:
+    frame = kinds()
+    assert built_of_texts(fresh, frame) == fitted(4)
+    before = fresh.table("coefficients")
+    more = pd.concat([frame, frame[frame["firm"] == "F00"].assign(firm="F98", kind="of its own")])
+    assert built_of_texts(fresh, more) == fitted(1)
+    assert changed(before, fresh.table("coefficients")) == {"F98"}
+    assert built_of_texts(fresh, frame) == {}
+
+    groupwise = frame.sort_values("firm", kind="stable", ascending=False)
+    assert built_of_texts(fresh, groupwise) == {"panel_report": 1}  # each group has its rows as they were
+    backwards = frame.iloc[::-1]
+    assert built_of_texts(fresh, backwards)["panel_fit"] == 4
+    np.testing.assert_allclose(fresh.table("coefficients")["params"], before["params"], rtol=1e-9)
+
+    renamed = frame.replace({"kind": {"b": "B"}})
+    assert built_of_texts(fresh, renamed)["panel_fit"] == 4
+    pd.testing.assert_frame_equal(fresh.table("coefficients"), before, check_exact=True)
+    renamed = frame.replace({"kind": {"d": "a"}})  # it is what the others are compared with now
+    assert built_of_texts(fresh, renamed)["panel_fit"] == 4
+    assert {*fresh.table("coefficients")["term"]} == {"Intercept", "value", "kind[T.b]", "kind[T.c]"}
+
+
+def test_the_report_says_what_is_true_of_the_rows_now(fresh: PanelProject) -> None:
+    frame = kinds()
+    built_of_texts(fresh, frame)
+    page = fresh.folder / "results/firms/report.html"
+    for rows in (3, 1):
+        less = pd.concat([frame, frame.iloc[:rows].assign(firm=None)])
+        assert built_of_texts(fresh, less) == {"panel_report": 1}
+        assert re.findall(r"(\d+) rows belong to no group", page.read_text(encoding="utf-8")) == [str(rows)]
+    built_of_texts(fresh, frame)
+    assert "belong to no group" not in page.read_text(encoding="utf-8")

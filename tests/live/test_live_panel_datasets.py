@@ -7,9 +7,8 @@ import json
 import pandas as pd
 import pytest
 from live_project import fixture_of
-from panel_project import BLOCKS, PANEL, PanelProject, firms
+from panel_project import BLOCKS, IMPORTED, PANEL, PanelProject
 
-IMPORTED = PANEL.replace('"csv"', '"csvimport"\nnumbers = ["value", "capital", "invest"]\ntexts = ["firm"]')
 OWN = """\
 from build_scripts.build_panel import fit_all
 from shortloop.panel.pipeline import import_dataset, run_panel
@@ -47,10 +46,10 @@ def synthesis(job):
 """
 
 
+pytestmark = pytest.mark.slow
 project = fixture_of(PanelProject)
 
 
-@pytest.mark.slow
 def test_a_dataset_gives_what_the_file_gives(project: PanelProject) -> None:
     project.write_panel(PANEL)
     project.built()
@@ -74,18 +73,6 @@ def test_a_dataset_gives_what_the_file_gives(project: PanelProject) -> None:
     project.start_server()
 
 
-def test_what_is_no_number_is_named(project: PanelProject) -> None:
-    lines = firms().to_csv(index=False).splitlines()
-    lines[7] = lines[7].rpartition(",")[0] + ",much"
-    project.write("wrong.csv", "\n".join(lines) + "\n")
-    wrong = IMPORTED.replace("firms.csv", "wrong.csv")
-    project.write_panel(wrong.replace('"capital", "invest"', '"capital", "invest", "profit"'))
-    said = project.ax("run", "build_panel").fails()
-    assert 'Failed to convert "much"' in said
-    assert "column profit" in said
-
-
-@pytest.mark.slow
 def test_a_dataset_of_ones_own(project: PanelProject) -> None:
     written = WRITTEN.replace("FILE", repr(str(project.folder / "firms.csv")), 1)
     project.write("dev/a_written.py", written)
@@ -101,7 +88,6 @@ def test_a_dataset_of_ones_own(project: PanelProject) -> None:
     pd.testing.assert_frame_equal(mine, of_file, check_dtype=False, rtol=1e-12)
 
 
-@pytest.mark.slow
 def test_results_are_datasets_if_that_is_asked_for(project: PanelProject) -> None:
     project.write_panel("datasets = true\n" + PANEL)
     built = project.built()

@@ -9,56 +9,13 @@ import re
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of, script, wait_for
+from live_project import PATIENCE, SHORTLOOP, fixture_of, script, wait_for
 from on_a_terminal import all_from
+from powers_project import PowersProject
 
-FIRST = """\
-from shortloop import stage
-
-
-@stage
-def first(seed: int):
-    return {"number": seed}
-"""
-SQUARE = """\
-from shortloop import Job, stage
-
-
-@stage
-def square(of: Job, power: int):
-    import time
-    from pathlib import Path
-
-    folder = Path({folder!r})
-    (folder / f"reached-{{power}}").touch()
-    while (folder / f"hold-{{power}}").exists():
-        time.sleep(0.02)
-    if power == 9:
-        raise ValueError("nine is too many")
-    return {{"value": of["number"] ** power, "pair": [1, power], "words": "none"}}
-"""
-SCRIPT = """\
-from typing import Literal
-
-from pydantic import Field
-
-from shortloop import Settings, pipeline
-
-
-class Powers(Settings):
-    seed: int = 2
-    power: int = Field(1, le=9)
-    way: Literal["a", "b"] = "a"
-
-
-@pipeline(settings="powers.toml")
-def main(run, settings: Powers):
-    return run.build("square", of=run.build("first", seed=settings.seed), power=settings.power)
-"""
 NO_SETTINGS = script('return run.build("first", seed=1)')
 OWN_WAY = """\
 import os
@@ -78,20 +35,14 @@ def main(urd):
 DONE = re.compile(r"^(\d+) of (\d+): (.*): (\d+) jobs? built, (\d+) reused, [\d.]+ \w+", re.M)
 
 
-class Swept(EmptyProject):
+class Swept(PowersProject):
     """Scripts of toy jobs."""
 
     sources: ClassVar = {
-        "methods/a_first.py": FIRST,
-        "build_scripts/build_powers.py": SCRIPT,
+        **PowersProject.sources,
         "build_scripts/build_alone.py": NO_SETTINGS,
         "build_scripts/build_own_way.py": OWN_WAY,
-        "powers.toml": "seed = 2\n",
     }
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self.write("methods/a_square.py", SQUARE.format(folder=str(folder)))
 
     def sweep(self, *arguments: str, status: int = 0) -> str:
         done = self.shortloop("sweep", *arguments)
@@ -214,17 +165,14 @@ def test_ctrl_c_keeps_what_is_done(project: Swept) -> None:
 @contextmanager
 def edited_meanwhile(project: Swept, power: int, file: str, old: str, new: str, *more: str) -> Iterator[str]:
     """A sweep of three powers, in which a file is edited while the middle one is computed; what it says."""
-    edited, hold = project.folder / file, project.folder / f"hold-{power}"
-    reached = project.folder / f"reached-{power}"
+    hold, reached = (project.folder / f"{name}-{power}" for name in ("hold", "reached"))
     powers = f"power={power - 1},{power},{power + 1}"
-    before = edited.read_text(encoding="utf-8")
-    assert old in before
     hold.touch()
     with project.popen(SHORTLOOP, "sweep", "--script", "powers", "--set", powers, *more) as running:
         try:
             reached.unlink(missing_ok=True)
             wait_for(reached.exists)
-            edited.write_text(before.replace(old, new), encoding="utf-8")
+            project.edit(file, old, new)
         finally:
             hold.unlink()
         said, _ = running.communicate(timeout=PATIENCE)
@@ -232,7 +180,7 @@ def edited_meanwhile(project: Swept, power: int, file: str, old: str, new: str, 
     try:
         yield said
     finally:
-        edited.write_text(before, encoding="utf-8")
+        project.edit(file, new, old)
 
 
 @pytest.mark.slow

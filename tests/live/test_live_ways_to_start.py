@@ -8,39 +8,9 @@ from typing import ClassVar
 
 import pytest
 from cases import first_cases
-from live_project import SHORTLOOP, EmptyProject, fixture_of, stages
+from live_project import SHORTLOOP, fixture_of
+from powers_project import PowersProject
 
-HELPER = """\
-def doubled(number):
-    return 2 * number
-"""
-METHODS = stages("""\
-# first
-from helper import doubled
-
-
-@stage
-def first(seed: int):
-    return {"number": doubled(seed)}
-
-# second
-@stage
-def second(of: Job, power: int):
-    return {"value": of["number"] ** power}
-""")
-SCRIPT = """\
-from shortloop import Settings, pipeline
-
-
-class Powers(Settings):
-    seed: int = 2
-    power: int = 1
-
-
-@pipeline(settings="powers.toml")
-def main(run, settings: Powers):
-    return run.build("second", of=run.build("first", seed=settings.seed), power=settings.power)
-"""
 MODULE = [sys.executable, "-m", "shortloop"]
 WAYS = {
     "installed": (".", [str(SHORTLOOP)]),
@@ -50,23 +20,20 @@ WAYS = {
 """From which folder, and as what."""
 ASK = (
     "plan powers",
-    "why second",
+    "why square",
     "show main-2",
     "runs",
     "compare main-2 main-5",
 )
 
 
-class Powers(EmptyProject):
-    """Two stages, of which one has a helper beside the packages; and a folder with a module of that name."""
+class Powers(PowersProject):
+    """With a folder that has a module of the helper's name."""
 
     forks = False
     sources: ClassVar = {
-        **METHODS,
-        "helper.py": HELPER,
+        **PowersProject.sources,
         "notes/helper.py": "raise SystemExit('of another folder')\n",
-        "build_scripts/build_powers.py": SCRIPT,
-        "powers.toml": "seed = 2\n",
     }
 
     def prepare(self) -> None:
@@ -107,7 +74,7 @@ def test_nothing_is_edited_in_a_sweep(project: Powers, way: str) -> None:
 def test_a_run_takes_what_another_way_has_built(project: Powers) -> None:
     """Also after an edit of the helper, which is in the key in all of them."""
     for number, way in enumerate([*WAYS, "ax"], 3):
-        project.edit("helper.py", f"{number - 1} *", f"{number} *")
+        project.edit("helper.py", f"{number - 2} *", f"{number - 1} *")
         said = project.ax("run", "powers").stdout if way == "ax" else project.said(way, "run powers")
         assert "2 jobs built, 0 reused" in said, f"{way}: {said}"
         for other in WAYS:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from command_line import ROOT, assert_one_message, shortloop
+from python_process import ended
 from toy_jobs import project_of_two_jobs
 from without_root import MANY
 
@@ -66,15 +64,9 @@ def write_toy(library: Path, text: str) -> None:
 
 def several(folder: Path, library: Path | str, *wanted: str) -> list[str]:
     """What several commands print, one after the other in one process."""
-    every = json.dumps([each.split() for each in wanted])
-    done = subprocess.run(
-        [sys.executable, "-c", MANY, every],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(library), "COLUMNS": "200"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    given = {"PYTHONPATH": str(library), "COLUMNS": "200"}
+    done = ended(["-c", MANY, json.dumps([each.split() for each in wanted])], folder, **given)
+    assert done.returncode == 0, done.stderr
     said = [*map(json.loads, done.stdout.splitlines())]
     assert [status for status, _, _ in said] == [0] * len(wanted), said
     return [out for _, out, _ in said]

@@ -3,70 +3,47 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from cases import first_cases
 from command_line import ROOT, assert_one_message, forked, shortloop
+from jobs_project import empty_project, make_job
+from python_process import ended
 from refused import refusing
-from toy_jobs import ToyJobs, project_of_two_jobs, toy_project
+from toy_jobs import project_of_two_jobs
 
 from shortloop.base.extras import REPORT_LIBRARIES
 from shortloop.eeg.pipeline import LIBRARIES
 from shortloop.stages.records import FORMAT
 
-CONFIGURATION = """\
-slices: 2
-workdirs:
-	main ./workdirs/main
-	other ./workdirs/other
-method packages:
-	methods auto-discover
-listen: .socket.dir/server
-"""
+project = pytest.fixture(empty_project)
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    (tmp_path / "accelerator.conf").write_text(CONFIGURATION, encoding="utf-8")
-    return tmp_path
-
-
-def make_job(project: Path, job: str, **changes: object) -> Path:
+def finished(project: Path, job: str, jobs: Mapping[str, Any] | None = None, **changes: object) -> Path:
     """A finished job, with names that a terminal library may take for its own marks."""
-    folder = project / "workdirs" / job.partition("-")[0] / job
-    folder.mkdir(parents=True)
-    setup: dict[str, object] = {
-        "method": "import_epochs",
-        "package": "methods",
-        "hash": "0123abcd",
-        "starttime": 1_700_000_000.0,
-        "options": {"partition": "S01", "settings": {"drop": ["[EOG]", "[/x]"], "empty": {}}},
-        "jobs": {},
-        "exectime": {"total": 1.5},
-    }
-    array = {"axes": "a × b", "description": "[red]it[/red]", "unit": "V"}
+    options = {"partition": "S01", "settings": {"drop": ["[EOG]", "[/x]"], "empty": {}}}
+    folder = make_job(project, job, method="import_epochs", options=options, jobs=jobs)
+    array = {"axes": "a × b", "description": "[red]it[/red]", "unit": "V", "shape": [2, 3]}
     record: dict[str, object] = {
         "format": FORMAT,
         "stage": "import_epochs",
         "partition": "S01",
-        "arrays": {"data": {**array, "shape": [2, 3], "dtype": "float64"}},
+        "arrays": {"data": {**array, "dtype": "float64"}},
         "facts": {"files": {"study": [{"name": "rec[bold].npz", "content": "c0ffee"}]}},
         "threads": [{"library": "libblas", "version": "0.3", "threads": 8, "threads_used": 1}],
         "versions": {"numpy": np.__version__},
         "problem": None,
     }
     np.save(folder / "data.npy", np.zeros((2, 3)))
-    setup.update({name: value for name, value in changes.items() if name in setup})
-    record.update({name: value for name, value in changes.items() if name in record})
-    for name, content in (("setup", setup), ("record", record), ("post", {})):
-        (folder / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
+    (folder / "record.json").write_text(json.dumps({**record, **changes}), encoding="utf-8")
     return folder
 
 
@@ -89,8 +66,8 @@ def test_help_lists_the_commands(tmp_path: Path, arguments: tuple[str, ...]) -> 
 
 
 def test_show_prints_names_as_they_are(project: Path) -> None:
-    make_job(project, "main-0")
-    make_job(project, "other-4", stage="train", jobs={"epochs": "main-0", "more": ["main-9", "other-5"]})
+    finished(project, "main-0")
+    finished(project, "other-4", stage="train", jobs={"epochs": "main-0", "more": ["main-9", "other-5"]})
     done = forked(project, "show", "main-0")
     assert done.returncode == 0, done.stderr
     for word in ("rec[bold].npz", "c0ffee", "'[EOG]'", "'[/x]'", "settings.empty", "[red]it[/red]", "2 × 3"):
@@ -111,7 +88,7 @@ def test_show_of_a_job_that_is_missing_rejected_or_unfinished(project: Path) -> 
         "third-1": ("job id", "third-1"),
     }.items():
         assert_one_message(forked(project, "show", job), *words)
-    folder = make_job(project, "main-0", problem="no labels\n  found: [/data] [x]", arrays={}, facts={})
+    folder = finished(project, "main-0", problem="no labels\n  found: [/data] [x]", arrays={}, facts={})
     done = forked(project, "show", "main-0")
     assert done.returncode == 0, done.stderr
     assert "rejected: no labels\n  found: [/data] [x]\n" in done.stdout
@@ -120,16 +97,8 @@ def test_show_of_a_job_that_is_missing_rejected_or_unfinished(project: Path) -> 
 
 
 def test_show_into_a_closed_pipe_is_quiet(project: Path) -> None:
-    make_job(project, "main-0")
-    done = subprocess.run(
-        ["bash", "-c", f"{sys.executable} -m shortloop show main-0 | head -n 1"],
-        cwd=project,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    finished(project, "main-0")
+    done = ended(["bash", "-c", f"{sys.executable} -m shortloop show main-0 | head -n 1"], project)
     assert done.stdout.count("\n") == 1
     assert "Traceback" not in done.stderr
 
@@ -224,15 +193,11 @@ def without(folder: Path, libraries: tuple[str, ...], *arguments: str) -> subpro
     return shortloop(folder, *arguments, library=f"{refusing(folder, libraries)}:{ROOT}")
 
 
-def test_two_jobs_are_compared_but_not_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(toy_project(tmp_path))
-    made = ToyJobs(tmp_path)
-    made.make(options={"C": 1})
-    made.make(options={"C": 2}, left=2.5)
-    done = without(tmp_path, REPORT_LIBRARIES, "compare", "main-0", "main-1")
-    assert "· option C: 1 → 2" in done.stdout
+def test_two_jobs_are_compared_but_not_drawn(folder: Path) -> None:
+    done = without(folder, REPORT_LIBRARIES, "compare", "main-0", "main-1")
+    assert "· option left: 1.0 → 2.0" in done.stdout
     assert "4 values differ" in done.stdout
-    assert "mean  51.500  54.000       2.500" in done.stdout
+    assert "mean  52.500  53.500       1.000" in done.stdout
     done.stdout = ""
     assert_one_message(done, "matplotlib", "not installed", "pip install 'shortloop[report]'")
 
@@ -247,10 +212,7 @@ def test_a_study_is_checked_without_what_its_run_needs(tmp_path: Path) -> None:
 def test_a_run_says_at_once_what_it_lacks(tmp_path: Path, library: str) -> None:
     """Planned here: a run begins in the same way."""
     refused = refusing(tmp_path, [library])
-    (tmp_path / "accelerator.conf").write_text(
-        (ROOT / "accelerator.conf").read_text(encoding="utf-8"), encoding="utf-8"
-    )
-    for name in ("methods", "build_scripts", "dev"):
+    for name in ("accelerator.conf", "methods", "build_scripts", "dev"):
         (tmp_path / name).symlink_to(ROOT / name)
     done = shortloop(tmp_path, "plan", library=f"{refused}:{ROOT}")
     assert_one_message(done, f"{library} is not installed", "pip install 'shortloop[eeg]'")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import shutil
 import subprocess
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 from cases import first_cases
 from command_line import forked
+from python_process import ended
 from toy_jobs import ToyJobs, toy_project
 
 COMMAND = Path(sys.executable).with_name("shortloop")
@@ -47,15 +47,7 @@ def answer(
     folder: Path, shell: str, *words: str, action: str = "get-args"
 ) -> subprocess.CompletedProcess[str]:
     """What the installed command prints."""
-    return subprocess.run(
-        [COMMAND],
-        cwd=folder,
-        env={**os.environ, **asked(shell, *words, action=action)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return ended([COMMAND], folder, **asked(shell, *words, action=action))
 
 
 def offered(folder: Path, *words: str) -> list[str]:
@@ -144,22 +136,12 @@ def test_it_is_quick(project: Path, words: tuple[str, ...]) -> None:
 def test_it_loads_nothing_heavy_and_changes_nothing(project: Path) -> None:
     index = project / "workdirs/main/.shortloop/main.sqlite"
     index.unlink(missing_ok=True)
+    loaded = f"{{*{HEAVY.split(', ')}}} & {{*sys.modules}}"
     code = "import atexit, sys; from shortloop.__main__ import main\n"
-    code += (
-        f"atexit.register(lambda: print(*{{*'{HEAVY}'.split(', ')}} & {{*sys.modules}}, file=sys.stderr))\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", f"{code}main()"],
-        cwd=project,
-        env={
-            **os.environ,
-            "_SHORTLOOP_COMPLETE": "complete_zsh",
-            "_TYPER_COMPLETE_ARGS": "shortloop jobs --stage ",
-        },
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    code += f"atexit.register(lambda: print(*{loaded}, file=sys.stderr)); main()"
+    asks = {"_SHORTLOOP_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": "shortloop jobs --stage "}
+    done = ended(["-c", code], project, **asks)
+    assert done.returncode == 0, done.stderr
     assert done.stderr.strip() == ""
     assert not index.exists()
 
@@ -173,19 +155,14 @@ COMP_WORDS=(shortloop why s) COMP_CWORD=2
 _shortloop_completion shortloop
 echo "${{COMPREPLY[@]}}"
 """
-    done = subprocess.run(["bash", "-c", script], cwd=project, capture_output=True, text=True, check=True)
+    done = ended(["bash", "-c", script], project)
     assert done.stdout == "scores\n"
 
 
 @first_cases(1, "shell", ["bash", "zsh", "fish"])
 def test_it_is_installed(tmp_path: Path, shell: str) -> None:
-    done = subprocess.run(
-        [COMMAND, "--install-completion", shell],
-        env={**os.environ, "HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    own = {"HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    done = ended([COMMAND, "--install-completion", shell], **own)
     assert done.returncode == 0, done.stderr
     files = [file for file in tmp_path.rglob("*") if file.is_file()]
     assert any("_SHORTLOOP_COMPLETE" in file.read_text(encoding="utf-8") for file in files)

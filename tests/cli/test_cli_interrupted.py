@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from python_process import ended
 from source_tree import PROJECT, ROOT
 from toy_jobs import project_of_two_jobs
 
@@ -45,8 +47,6 @@ def test_an_interrupt(
     path = [str(slow), str(ROOT)]
     file = slow / f"{library}.py"
     if "/" in library:  # a copy of the package, of which one module is slow
-        import shutil
-
         shutil.copytree(ROOT / "shortloop", slow / "shortloop", ignore=shutil.ignore_patterns("__pycache__"))
         path = [str(slow)]
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -78,14 +78,6 @@ def test_one_who_ignores_interrupts_goes_on_ignoring_them(folder: Path) -> None:
     code = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); import sys;"
     code += "sys.argv = ['shortloop', 'jobs']; from shortloop.__main__ import main\n"
     code += "try: main()\nfinally: print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = ended(["-c", code], folder)
     assert done.stdout.endswith("True\n"), done.stderr
     assert PROJECT["scripts"] == {"shortloop": "shortloop.__main__:main"}  # what is installed is quiet too

@@ -6,12 +6,11 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from jobs_project import CONFIGURATION, fresh_python
-from source_tree import ROOT
+from python_process import ended
 
 from shortloop.exax.unit_processes import states_above
 from shortloop.stages.task import Folders, Task
@@ -24,15 +23,7 @@ atexit.register(print, "parent ends")
 
 
 def ran(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", BEGIN + code],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return ended(["-c", BEGIN + code], folder)
 
 
 STATUSES = {

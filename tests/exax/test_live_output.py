@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import re
 import time
 from pathlib import Path
 
 import pytest
+from python_process import ended
 
 from shortloop.exax import live_output as room
 from shortloop.exax.live_output import LiveOutput, parts_of_output, shown_line
@@ -179,19 +179,13 @@ STAMP = r"20\d\d-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}"
 def said(folder: Path, code: str, where: str = "Path.cwd()") -> list[str]:
     begin = "import logging, os, warnings\nfrom pathlib import Path\n"
     begin += "import shortloop.store.process_notes as room\n"
-    done = subprocess.run(
-        [sys.executable, "-c", f"{begin}room.keep_logs({where})\nlog = logging.getLogger('fit')\n{code}"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    logs = f"room.keep_logs({where})\nlog = logging.getLogger('fit')\n"
+    done = ended(["-c", begin + logs + code], folder)
+    assert done.returncode == 0, done.stderr
     return done.stderr.splitlines()
 
 
 def test_records_from_info_on_have_time_level_and_name(tmp_path: Path) -> None:
-    import re
-
     lines = said(tmp_path, "log.debug('no'); log.info('a\\nb'); log.warning('c\\nd')")
     assert len(lines) == 4
     wanted = [rf"{STAMP} INFO fit: a", rf"{STAMP} INFO fit: b", rf"{STAMP} WARNING fit: c", "d"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from subprocess import PIPE, Popen
+from subprocess import PIPE, CompletedProcess, Popen
 
 from source_tree import ROOT
 
@@ -25,6 +25,22 @@ def python(
         stderr=PIPE,
         text=True,
         start_new_session=True,
+    )
+
+
+def ended(
+    command: Sequence[str | Path], cwd: Path | None = None, **environment: str
+) -> CompletedProcess[str]:
+    """A program, or options of this Python as ``-c``, that has ended; it may have failed."""
+    program = [sys.executable] if str(command[0]).startswith("-") else []
+    return subprocess.run(
+        [*program, *command],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
 
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -16,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jobs_project import ROOT, empty_project, make_job
+from python_process import ended
 from refused import refusing
 from source_tree import METHODS, id_of
 
@@ -215,14 +213,7 @@ def test_a_library_that_is_missing_is_named(
     job: LoadedJob, tmp_path: Path, library: str, call: str, extra: str
 ) -> None:
     code = f"import shortloop\njob = shortloop.load('main-2')\nprint(job.arrays['times'][0])\njob.{call}"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": f"{refusing(tmp_path, [library])}:{ROOT}"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = ended(["-c", code], PYTHONPATH=f"{refusing(tmp_path, [library])}:{ROOT}")
     assert done.stdout == "0.1\n"
     assert f"{library} is not installed" in done.stderr
     assert f"pip install 'shortloop[{extra}]'" in done.stderr

@@ -118,6 +118,17 @@ def test_jobs_at_the_same_time_are_told_apart(runner: Runner) -> None:
     assert 50 * MB < given_back["peak_bytes"] - large["peak_bytes"] < 70 * MB  # between two looks
 
 
+def test_all_processes_of_a_job_count_and_memory_that_they_share_counts_once(runner: Runner) -> None:
+    own = f"own = bytearray(b'x') * {30 * MB}; burn(0.2); time.sleep(1.5)"
+    code = (
+        f"shared = bytearray(b'x') * {60 * MB}; burn(0.2);"
+        f"children = [fork({own!r}), fork({own!r})]; [os.waitpid(each, 0) for each in children]"
+    )
+    idle, busy = runner.costs("time.sleep(1.5)", code)
+    assert 0.6 <= busy["cpu_seconds"] < 0.9
+    assert 110 * MB < busy["peak_bytes"] - idle["peak_bytes"] < 150 * MB
+
+
 def test_a_job_that_is_killed_or_short_has_less(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     cost = runner.cost("burn(0.2); time.sleep(0.3)", cores=4)
     assert 0 < cost["utilisation"] < 0.2 / 0.5 / 4 * 1.5  # of the cores that it may use

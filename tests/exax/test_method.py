@@ -11,14 +11,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from accelerator import g
 from blake3 import blake3
 from in_process import do_job, files_of
 from jobs_project import empty_project, make_job, own_methods, own_package, write
 from toy_stages import Growing, Numbers, Powers, task_of
+from units_runs import MethodJob, run_method
 
 from shortloop.base.errors import InputError, TransientError
-from shortloop.exax import method as method_module
 from shortloop.exax.method import STAGE, exax_method
 from shortloop.keys.code import Code, code_file, code_state
 from shortloop.keys.file_state import states_of_files
@@ -36,65 +35,33 @@ package = pytest.fixture(own_package)
 SLICES = 3
 
 
-class FakeJob(str):
-    """A job as exax gives it to a method."""
-
-    path: Path
-    early: bool
-    registered: list[str]
-
-    def register_file(self, name: str) -> None:
-        assert Path(name).is_file()
-        self.registered.append(name)
-
-    def finish_early(self) -> None:
-        self.early = True
-
-
 class Jobs:
     """Runs methods as exax does, in folders of jobs, one slice after the other."""
 
-    def __init__(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, project: Path) -> None:
         self.project = project
-        self.monkeypatch = monkeypatch
         self.number = 0
 
     def run(
         self, stage: type[Stage], options: Mapping[str, Any], jobs: Mapping[str, Any] | None = None
-    ) -> tuple[FakeJob, Result]:
+    ) -> tuple[MethodJob, Result]:
         self.number += 1
-        job = FakeJob(f"main-{self.number}")
+        job = MethodJob(f"main-{self.number}")
         method = stage.__name__.lower()
-        job.path = make_job(self.project, job, method=method, options=options)
-        job.early, job.registered = False, []
-        made: dict[str, Any] = exax_method(
-            stage, str(write(self.project, f"methods/a_{method}.py", "x = 1\n"))
-        )
-        with self.monkeypatch.context() as inside:
-            inside.chdir(job.path)
-            inside.setattr(g, "options", {**made["options"], **options}, raising=False)
-            inside.setattr(g, "jobs", dict(jobs or {}), raising=False)
-            inside.setattr(g, "datasets", {}, raising=False)
-            inside.setattr(g, "slices", SLICES, raising=False)
-            # This process has threads of libraries that other tests use; a job's has not.
-            inside.setattr(method_module, "threads_lost_by_fork", list)
-            if "prepare" not in made:
-                made["synthesis"](job)
-            else:
-                prepared = made["prepare"](job)
-                if not job.early:
-                    found = [made["analysis"](number, prepared) for number in range(SLICES)]
-                    made["synthesis"](job, prepared, iter(found))
-            return job, open_result(job.path)
+        folder = make_job(self.project, job, method=method, options=options)
+        job.path = str(folder)
+        file = write(self.project, f"methods/a_{method}.py", "x = 1\n")
+        run_method(exax_method(stage, str(file)), job, options, jobs or {}, SLICES)
+        return job, open_result(folder)
 
-    def numbers(self) -> FakeJob:
+    def numbers(self) -> MethodJob:
         (content,) = register([write(self.project, "numbers.txt", "1 2 3")])
         return self.run(Numbers, {"file": content})[0]
 
 
 @pytest.fixture
-def jobs(package: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
-    return Jobs(package, monkeypatch)
+def jobs(package: Path) -> Jobs:
+    return Jobs(package)
 
 
 STYLE = {"style": {"name": "x"}}
@@ -128,7 +95,7 @@ def test_units_are_shared_out_and_files_registered(jobs: Jobs, tmp_path: Path) -
         versions=result.record["versions"],
     )
     expected = files_of(do_job(plain, tmp_path / "plain").path)
-    found = files_of(job.path)
+    found = files_of(Path(job.path))
     record = json.loads(found.pop("record.json"))
     assert record["threads"]
     assert record.pop("engine") == {"name": "slices", "workers": 3}
@@ -216,7 +183,7 @@ def test_input_that_is_refused_leaves_the_message(
     job, result = jobs.run(Refuses, *given)
     assert job.early == (where == "open")
     assert result.problem == "no such numbers\n  file:         a.txt"
-    assert not [*job.path.glob("*.npy"), *job.path.rglob("*.txt"), *job.registered]
+    assert not [*result.path.glob("*.npy"), *result.path.rglob("*.txt"), *job.registered]
     assert len(result.arrays) == 0
 
 

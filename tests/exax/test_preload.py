@@ -12,19 +12,26 @@ from pathlib import Path
 import pytest
 from jobs_project import fresh_python, write_configuration
 
-CODE = """
+BEGIN = """
 import json, os, sys
+from pathlib import Path
 sys.path.insert(0, os.getcwd())
 os.environ.update(BD_STATUS_FD="2", BD_TERM_FD="2")
 import accelerator.runner
 accelerator.runner.__file__ = sys.argv[1]
 sys.modules["__main__"] = accelerator.runner
 from shortloop.exax.patches import preload
-from pathlib import Path
-from shortloop.keys.code import code_file, code_text
 from shortloop.exax.patches.processes import prepare_runner
+from shortloop.keys.code import code_file, code_text
 prepare_runner()
 
+def load(method):  # as when exax loads it
+    file = Path("methods", f"a_{method}.py").resolve()
+    code_file(file).write_text(code_text(file))
+"""
+CODE = (
+    BEGIN
+    + """
 def fork(then):
     child = os.fork()
     if not child:
@@ -33,9 +40,8 @@ def fork(then):
         os._exit(0)
     os.waitpid(child, 0)
 
-for method in "ab":  # as when exax loads them
-    file = Path("methods", f"a_{method}.py").resolve()
-    code_file(file).write_text(code_text(file))
+load("a")
+load("b")
 preload.announce(sys.argv[2])
 if len(sys.argv) > 3:
     note = json.loads(preload._note().read_text())
@@ -49,6 +55,7 @@ fork(announce_and_fork)
 preload.announce("b")
 fork(lambda: None)
 """
+)
 RUNNER = "/x/accelerator/runner.py"
 SAYS_SO = """
 from shortloop.keys.code import code_of
@@ -118,19 +125,10 @@ def test_what_jobs_to_come_import_is_there_when_nothing_else_is_to_be_done(
     assert "sched" in waiting.split()
 
 
-OWN = """
-import json, os, sys
-from pathlib import Path
-sys.path.insert(0, os.getcwd())
-os.environ.update(BD_STATUS_FD="2", BD_TERM_FD="2")
-import accelerator.runner
-sys.modules["__main__"] = accelerator.runner
-from shortloop.exax.patches import preload
-from shortloop.exax.patches.processes import prepare_runner
-from shortloop.keys.code import code_file, code_text
-prepare_runner()
-file = Path("methods/a_named.py").resolve()
-code_file(file).write_text(code_text(file))
+OWN = (
+    BEGIN
+    + """
+load("named")
 preload.announce("named", ["above", "shortloop.base.types"])
 child = os.fork()
 if not child:
@@ -141,6 +139,7 @@ if not child:
     os._exit(0)
 os.waitpid(child, 0)
 """
+)
 
 
 def test_modules_of_ones_own_are_left_to_each_job_and_what_they_import_is_not(tmp_path: Path) -> None:
@@ -154,7 +153,7 @@ def test_modules_of_ones_own_are_left_to_each_job_and_what_they_import_is_not(tm
     (tmp_path / "methods").mkdir()
     for name, text in files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
-    assert [*map(json.loads, fresh_python(OWN, tmp_path).splitlines())] == [
+    assert [*map(json.loads, fresh_python(OWN, tmp_path, RUNNER).splitlines())] == [
         ["colorsys", "shortloop.base.types"],
         ["shortloop.base", "shortloop.base.types"],
     ]

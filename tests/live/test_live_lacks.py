@@ -1,13 +1,20 @@
-"""What a command says that lacks files, memory or its current folder."""
+"""What a command says that lacks files, memory or its current folder, or whose server or job is stopped."""
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from cases import first_cases
-from live_project import AX, SHORTLOOP, Done
+from live_project import AX, PATIENCE, SHORTLOOP, Done, slowness, wait_for
 from toy_project import DagProject, chains, expected
 
 COMMAND = str(SHORTLOOP)
@@ -91,3 +98,99 @@ def test_a_deleted_current_folder(toy: DagProject, tmp_path: Path) -> None:
     load = "import shortloop; shortloop.load('main-1')"
     done = toy.shell("bash", "-c", f'{code} "{load}"')
     assert "InputError: the current folder was deleted" in done.stderr
+
+
+@contextmanager
+def stopped(process: int) -> Iterator[None]:
+    os.kill(process, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(process, signal.SIGCONT)
+
+
+@first_cases(1, "command", [("run", "dag"), ("gc", "--delete")])
+def test_a_stopped_server_is_named_at_once(toy: DagProject, command: tuple[str, ...]) -> None:
+    toy.new_chains()
+    (server,) = toy.processes()["server"]
+    with stopped(server):
+        started = time.monotonic()
+        done = toy.shortloop(*command)
+        seconds = time.monotonic() - started
+    assert done.returncode == 1
+    assert done.stderr.startswith("shortloop: the exax server is stopped\n")
+    assert f"process {server} (" in done.stderr
+    assert "ax server)" in done.stderr
+    assert f"kill -CONT {server}" in done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    assert seconds < 10 * slowness()
+    assert toy.processes()["server"] == [server]
+
+
+@first_cases(1, "what", ["server", "slice", "runner"])
+def test_one_that_is_stopped_while_a_job_runs_is_named(toy: DagProject, what: str) -> None:
+    nodes = toy.new_chains()
+    toy.break_at("analysis", nodes[2].number, "hold")
+    running = toy.start()
+    toy.wait_until_reached()
+    wait_for(lambda: toy.processes()["slice"])
+    process = toy.processes()[what][0]
+    with stopped(process):
+        toy.mend()
+        started = time.monotonic()
+        said = said_until(running, f"{process}")
+        assert time.monotonic() - started < 10
+        assert "is stopped, and this run waits" in said
+        assert "the exax server is stopped" in said or what != "server"
+        assert said_until(running, "kill -CONT").count(f"kill -CONT {process}") == 1
+    ran = toy.end(running)
+    assert ran.status == 0, ran.said
+    toy.check(ran, expected(nodes))
+
+
+@pytest.mark.slow
+def test_a_run_whose_server_is_stopped_can_be_ended(toy: DagProject) -> None:
+    nodes = toy.new_chains()
+    toy.break_at("analysis", nodes[2].number, "hold")
+    running = toy.start()
+    toy.wait_until_reached()
+    (server,) = toy.processes()["server"]
+    with stopped(server):
+        running.terminate()
+        assert running.wait(timeout=PATIENCE) != 0
+    toy.mend()
+    toy.check(toy.go(), expected(nodes))
+
+
+def test_a_build_script_whose_server_stops_before_it_asks_says_so(toy: DagProject) -> None:
+    toy.new_chains()
+    begin = "(urd):\n    from methods.faults import fault\n\n    fault('script', 0)\n"
+    toy.edit("build_scripts/build_dag.py", "(urd):\n", begin)
+    toy.break_at("script", 0, "hold")
+    running = toy.start()
+    toy.wait_until_reached()
+    (server,) = toy.processes()["server"]
+    with stopped(server):
+        toy.mend()
+        assert "Traceback" not in said_until(running, "the exax server is stopped")
+        assert f"kill -CONT {server}" in said_until(running, "kill -CONT")
+    ran = toy.end(running)
+    toy.edit("build_scripts/build_dag.py", begin, "(urd):\n")
+    assert ran.status == 1
+    assert "Traceback" not in ran.said
+
+
+def said_until(running: subprocess.Popen[str], wanted: str) -> str:
+    """The line of a run in which that is."""
+    assert running.stdout is not None
+    watchdog = threading.Timer(30, running.kill)  # so that waiting in vain ends
+    watchdog.start()
+    said = ""
+    try:
+        while line := running.stdout.readline():
+            said += line
+            if wanted in line:
+                return line
+    finally:
+        watchdog.cancel()
+    raise AssertionError(f"never said {wanted}:\n{said}")

@@ -1,28 +1,74 @@
 """What a job ran is what its key says, however its code got there: old bytecode, late imports, files that are
-changed and put back, modules that nobody names."""
+changed and put back, modules that nobody names. Units that were cut off are used if that holds for them."""
 
 from __future__ import annotations
 
+import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import ClassVar
 
+import pytest
 from cases import first_cases
 from live_one import OneProject, unseen_edit
-from live_project import AX, PATIENCE, fixture_of
+from live_project import AX, PATIENCE, fixture_of, stages
 
 OUTSIDE = "outside"  # a folder on PYTHONPATH
 
 
+METHODS = stages("""\
+# units
+from methods.before import late
+
+FOLDER = Path(os.environ["FOLDER"])
+
+
+@stage
+class Units(Stage):
+    number: int
+
+    def units(self):
+        return 3
+
+    def outputs(self):
+        return {"x": Out((3,), "i8", "units", "x")}
+
+    def compute(self, unit):
+        for what in (f"unit-{unit}", "each"):
+            while (FOLDER / f"hold-{what}").exists():
+                (FOLDER / f"held-{what}").touch()
+                time.sleep(0.005)
+        (FOLDER / f"computed-{unit}").touch()
+        return {"x": late()}
+""")
+LATE = "methods/latest.py"
+
+
 class Outside(OneProject):
-    """With a folder of its own on PYTHONPATH."""
+    """With a folder of its own on PYTHONPATH.
+
+    What the stage ``units`` imports is loaded before its job; what that imports in a function is not.
+    """
 
     edits_package = True
+    sources: ClassVar = {
+        **OneProject.sources,
+        **METHODS,
+        "methods/before.py": "def late():\n    from methods.deep import late\n\n    return late()\n",
+        "methods/deep.py": "def late():\n    from methods.latest import K\n\n    return K\n",
+        LATE: "K = 1\n",
+    }
 
     def environment(self, **more: str) -> dict[str, str]:
         path = str(self.folder / OUTSIDE)
         return {**super().environment(**more), "PYTHONPATH": path}
+
+    def code_of_last(self) -> dict[str, str]:
+        """Hashes of the code that is in the key of the last job, by module."""
+        job, _ = self.read_json("last.json")
+        return {**self.manifest(job)["parts"]["code"]}
 
 
 one = fixture_of(Outside)
@@ -59,7 +105,7 @@ def test_old_bytecode_of_a_helper_of_the_package_itself(one: Outside) -> None:
     assert one.one()[:2] == (before, False)
 
 
-LATE = """wait("before")
+LOADS = """wait("before")
 from methods.via import {0}
 found = {0}()  # what a method imports itself may be loaded before
 wait("after")
@@ -78,7 +124,7 @@ def calm():
 def test_code_that_is_changed_and_put_back_while_a_job_runs(one: Outside) -> None:
     one.write("methods/via.py", VIA)
     late = one.write("methods/late.py", "K = 1\n")
-    one.write_method("stash", LATE.format("late"))
+    one.write_method("stash", LOADS.format("late"))
     one.order("stash")
     said = swapped(one, late, "K = 2\n")
     assert "the code of methods.late changed while" in said
@@ -88,7 +134,7 @@ def test_code_that_is_changed_and_put_back_while_a_job_runs(one: Outside) -> Non
 def test_code_that_is_changed_and_put_back_after_it_was_loaded_costs_nothing(one: Outside) -> None:
     one.write("methods/via.py", VIA)
     late = one.write("methods/calm.py", "K = 1\n")
-    one.write_method("calm", LATE.format("calm"))
+    one.write_method("calm", LOADS.format("calm"))
     one.order("calm")
     with one.held("after"):
         running = start(one)
@@ -97,36 +143,6 @@ def test_code_that_is_changed_and_put_back_after_it_was_loaded_costs_nothing(one
         unseen_edit(late, "K = 1\n")
     said = end(running)
     assert "again" not in said
-    assert one.last() == (1, True)
-
-
-READ = """from shortloop.store.inputs import locate
-file = locate(options["file"])
-wait("before")
-found = int(file.read_text())
-wait("after")
-return found"""
-CAUGHT = """from shortloop.base.errors import InputError
-from shortloop.store.inputs import locate
-wait("before")
-try:
-    return int(locate(options["file"]).read_text())
-except InputError:
-    return -1
-finally:
-    wait("after")"""
-
-
-def test_an_input_that_is_changed_and_put_back_while_a_job_runs(one: Outside) -> None:
-    data = one.write("input.txt", "1")
-    one.write_method("swapped", READ)
-    one.order("swapped", files={"file": "input.txt"})
-    assert "input.txt changed" in swapped(one, data, "2")
-    assert one.last() == (1, True)
-    # Import stages would note what is another one when it is located as the answer to what it was before.
-    one.write_method("caught", CAUGHT)
-    one.order("caught", files={"file": "input.txt"})
-    swapped(one, data, "2")
     assert one.last() == (1, True)
 
 
@@ -157,10 +173,16 @@ def test_code_of_ones_own_counts_wherever_it_is(one: Outside) -> None:
         one.write_method("seen", body, above)
         one.order("seen")
         assert one.one()[:2] == (len(SEEN), True)
+        before = one.code_of_last()
         assert one.one()[:2] == (len(SEEN), False)
-        for number, file in enumerate(SEEN, 1):
+        for file in SEEN:
             unseen_edit(one.folder / file, "K = 2\n")
-            assert one.one()[:2] == (len(SEEN) + number, True), file
+        assert one.one()[:2] == (2 * len(SEEN), True)
+    after = one.code_of_last()
+    assert before.keys() == after.keys()
+    changed = {name for name in before if before[name] != after[name]}
+    paths = {file.removeprefix(f"{OUTSIDE}/").removeprefix("elsewhere/") for file in SEEN}
+    assert changed == {path.removesuffix(".py").replace("/", ".") for path in paths}
 
 
 SPAWN = """import multiprocessing
@@ -290,3 +312,39 @@ def test_a_project_that_prepares_too_late_is_refused(one: Outside) -> None:
     assert done.returncode == 1
     assert "not prepared" in done.stdout + done.stderr
     assert "shortloop.prepare auto-discover, before all others" in done.stdout + done.stderr
+
+
+def computed(one: Outside) -> list[str]:
+    files = sorted(one.folder.glob("computed-*"))
+    for file in files:
+        file.unlink()
+    return [file.name.removeprefix("computed-") for file in files]
+
+
+@pytest.mark.parametrize("is_cut_off", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_units_of_code_that_was_put_back_are_computed_again(one: Outside, is_cut_off: bool) -> None:
+    """Units are begun with one code and have loaded another; the run is killed in its last unit, or ends."""
+    one.order("units", number=int(is_cut_off))
+    with one.held("each"):
+        running = one.popen(AX, "run", "one")
+        one.wait_until_held("each", running)
+        unseen_edit(one.folder / LATE, "K = 2\n")
+        with one.held("unit-2"):
+            (one.folder / "hold-each").unlink()
+            one.wait_until_held("unit-2", running)
+            if is_cut_off:
+                running.send_signal(signal.SIGTERM)
+                running.communicate(timeout=PATIENCE)
+            else:
+                unseen_edit(one.folder / LATE, "K = 1\n")
+        (one.folder / "hold-each").touch()
+    if is_cut_off:
+        assert "0" in computed(one)
+        unseen_edit(one.folder / LATE, "K = 1\n")
+        assert one.one()[:2] == (1, True)
+        assert computed(one) == ["0", "1", "2"]
+        return
+    said, _ = running.communicate(timeout=PATIENCE)
+    assert running.returncode == 0, said
+    assert "the code of methods.latest changed while" in said
+    assert one.last() == (1, True)

@@ -1,25 +1,190 @@
-"""Starting, using and ending the exax server."""
+"""The exax server starts with a run and ends with it, and nobody else reaches it, who could run anything.
+
+Links of a report lead to jobs on exax's board, with the servers running that they say.
+"""
 
 from __future__ import annotations
 
-import signal
-import time
+import os
+import re
+import socket
+import stat
+import subprocess
+import tempfile
+import threading
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from live_project import PATIENCE, SHORTLOOP, fixture_of, processes, wait_for
+from browser import opened
+from live_project import AX, SHORTLOOP, fixture_of, processes, script, stages, wait_for
 from toy_project import DagProject, chains
 
+from shortloop.base.errors import InputError
+from shortloop.exax.listener import answers
+from shortloop.report.page import ADDRESS, BOARD_NOTE
 
-class StoppedProject(DagProject):
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+NOBODY = 65534
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+NAMES = {"server", "urd", "board", "multiprocessing"}
+
+
+class OpenProject(DagProject):
+    """In a folder that others may read."""
+
     forks = False
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
+        folder.chmod(0o755)
         self.write_dag(chains(1, 1))
 
+    def prepare(self) -> None:
+        wait_for(lambda: set(os.listdir(self.folder / ".socket.dir")) >= NAMES)
 
-stopped = fixture_of(StoppedProject, "function", server=False)
+
+stopped = fixture_of(OpenProject, "function", server=False)
+toy = fixture_of(OpenProject)
+
+
+def open_to_others(folder: Path) -> dict[str, str]:
+    """What others may do with a folder and all that is in it."""
+    modes = {str(file): file.lstat().st_mode for file in (folder, *folder.rglob("*"))}
+    return {name: stat.filemode(mode) for name, mode in modes.items() if mode & 0o077}
+
+
+def of_another(call: Callable[[], object]) -> str:
+    """What comes of a call in a process of another user, but of the same group."""
+    end, other = os.pipe()
+    child = os.fork()
+    if not child:
+        try:
+            os.setgroups([])
+            os.setgid(os.getgid())
+            os.setuid(NOBODY)
+            said = str(call())
+        except InputError as error:
+            said = error.message
+        except BaseException as error:
+            said = type(error).__name__
+        os.write(other, said.encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    os.close(other)
+    with os.fdopen(end) as stream:
+        return stream.read()
+
+
+def reached(place: Path) -> bytes:
+    """What a server replies."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.settimeout(5)
+        probe.connect(str(place))
+        probe.sendall(b"GET /abort HTTP/1.0\r\n\r\n")
+        return probe.recv(100)
+
+
+def test_a_server_started_by_hand_is_closed_to_others(stopped: DagProject) -> None:
+    folder = stopped.folder / ".socket.dir"
+    (folder / "multiprocessing").mkdir(parents=True)
+    for file in (folder, folder / "multiprocessing"):  # as an earlier version, or exax, made them
+        file.chmod(0o777)
+    (folder / "server.log").touch()
+    stopped.start_server()
+    wait_for(lambda: set(os.listdir(folder)) >= NAMES)
+    assert (folder / "multiprocessing").is_dir()
+    wait_for(lambda: not open_to_others(folder))
+    stopped.ax("status").ok()
+    stopped.go()
+
+
+def test_so_is_one_that_a_run_starts(stopped: DagProject) -> None:
+    folder = stopped.folder / ".socket.dir"
+    stopped.break_at("analysis", 10, "hold")
+    running = stopped.start_command()
+    stopped.wait_until_reached()
+    wait_for(lambda: set(os.listdir(folder)) >= NAMES | {"server.log"})
+    wait_for(lambda: not open_to_others(folder))
+    stopped.mend()
+    assert stopped.end(running).status == 0
+    assert open_to_others(folder) == {}
+
+
+@as_root
+@pytest.mark.parametrize("name", ["server", "urd", "board"])
+def test_another_user_of_the_group_cannot_reach_it(toy: DagProject, name: str) -> None:
+    folder = toy.folder / ".socket.dir"
+    wait_for(lambda: not open_to_others(folder))
+    assert of_another(lambda: reached(folder / name)) == "PermissionError"
+    folder.chmod(0o755)
+    try:
+        assert of_another(lambda: reached(folder / name)) == "PermissionError"
+    finally:
+        folder.chmod(0o700)
+
+
+@as_root
+def test_the_server_refuses_another_user_who_reaches_it(toy: DagProject) -> None:
+    """It may be reached in the moment between exax's opening the socket to all and its being closed."""
+    folder = toy.folder / ".socket.dir"
+    assert toy.server is not None
+    place = folder / "server"
+    over = threading.Event()
+
+    def keep_open() -> None:
+        while not over.wait(0.001):  # it is closed again and again
+            folder.chmod(0o755)
+            place.chmod(0o777)
+
+    opening = threading.Thread(target=keep_open)
+    opening.start()
+    try:
+        for _ in range(20):  # it may be closed in that moment
+            found = of_another(lambda: reached(place))
+            if found != "PermissionError":
+                break
+        assert found in ("b''", "ConnectionResetError", "BrokenPipeError")
+    finally:
+        over.set()
+        opening.join()
+        folder.chmod(0o700)
+        place.chmod(0o600)
+    toy.ax("status").ok()
+
+
+@as_root
+def test_sockets_in_a_folder_of_everybody_are_closed_by_their_own_mode(stopped: DagProject) -> None:
+    with tempfile.TemporaryDirectory(prefix="sl-all-") as name:
+        everybody = Path(name)
+        everybody.chmod(0o1777)
+        settings = stopped.folder / "accelerator.conf"
+        text = settings.read_text(encoding="utf-8")
+        assert text.count(" .socket.dir/") == 3
+        settings.write_text(text.replace(" .socket.dir/", f" {everybody}/"), encoding="utf-8")
+        stopped.start_server()
+        places = [everybody / each for each in ("server", "urd", "board")]
+        wait_for(lambda: all(place.exists() for place in places))
+        wait_for(lambda: not any(place.stat().st_mode & 0o077 for place in places))
+        assert [of_another(partial(reached, place)) for place in places] == ["PermissionError"] * 3
+        assert set(os.listdir(everybody)) == {"server", "urd", "board"}
+        assert everybody.stat().st_mode & 0o7777 == 0o1777
+        stopped.go()
+        assert open_to_others(stopped.folder / ".socket.dir") == {}
+
+
+@as_root
+def test_another_user_is_told_whose_server_it_is(toy: DagProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(toy.folder)
+    assert answers()
+    said = of_another(answers)
+    assert said.startswith("the exax server of this project belongs to another user\n")
 
 
 def wait_until_alone(folder: Path) -> None:
@@ -37,23 +202,6 @@ def test_run_starts_a_server_and_leaves_none(stopped: DagProject, tmp_path: Path
     assert list((stopped.folder / ".socket.dir" / "multiprocessing").iterdir()) == []
 
 
-def test_run_uses_the_server_that_answers_and_leaves_it(stopped: DagProject) -> None:
-    stopped.start_server()
-    stopped.shortloop("run", "dag").ok()
-    stopped.ax("status").ok()
-    assert stopped.server is not None
-    assert stopped.server.poll() is None
-
-
-def test_a_killed_run_takes_its_server_with_it(stopped: DagProject) -> None:
-    run = stopped.popen(SHORTLOOP, "run", "dag")
-    wait_for(stopped.answers)
-    run.send_signal(signal.SIGTERM)
-    run.communicate(timeout=PATIENCE)
-    assert run.returncode not in (0, None)
-    wait_until_alone(stopped.folder)
-
-
 def test_a_socket_path_that_is_too_long_is_explained(stopped: DagProject) -> None:
     deep = stopped.folder.joinpath(*["a-long-folder-name"] * 6)
     deep.mkdir(parents=True)
@@ -63,33 +211,25 @@ def test_a_socket_path_that_is_too_long_is_explained(stopped: DagProject) -> Non
     assert "too long" in said
 
 
-LOUD = """
-from shortloop import pipeline, stage
-
-
+LOUD = stages("""\
+# loud
 @stage
 def loud(number: int):
     print("größe ☃")
     if number:
         raise ValueError("größe \\udcff")
     return {"größe": "☃"}
-"""
-ASK = """
+""")
+ASK = script("""
 import os
-
-from shortloop import pipeline
-
-
-@pipeline
-def main(run):
-    return run.build("loud", number=int(os.environ["NUMBER"]))
-"""
+return run.build("loud", number=int(os.environ["NUMBER"]))
+""")
 
 
 @pytest.mark.slow
 def test_a_server_that_knows_ascii_alone(stopped: DagProject) -> None:
     """exax prints the error of a job, and kills the job if that cannot be written."""
-    stopped.write("methods/a_loud.py", LOUD)
+    stopped.write("methods/a_loud.py", LOUD["methods/a_loud.py"])
     stopped.write("build_scripts/build_ask.py", ASK)
     ascii_alone = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     said = stopped.shortloop("run", "ask", NUMBER="1", **ascii_alone).fails()
@@ -97,14 +237,51 @@ def test_a_server_that_knows_ascii_alone(stopped: DagProject) -> None:
     stopped.shortloop("run", "ask", NUMBER="0", **ascii_alone).ok()
 
 
-@pytest.mark.slow
-def test_first_results_load_no_method_anew(stopped: DagProject) -> None:
-    """A new folder in the project, such as that of the results, may be a package."""
-    time.sleep(3)  # files that changed a moment ago are loaded again in any case
-    stopped.start_server()
-    ran = stopped.go()
-    assert ran.status == 0, ran.said
-    (stopped.folder / "results").mkdir(exist_ok=True)
-    before = stopped.processes()["runner"]
-    assert stopped.go().status == 0
-    assert stopped.processes()["runner"] == before
+@pytest.fixture(scope="module")
+def job(toy: OpenProject) -> str:
+    """One that was made from others."""
+    return toy.go().jobs[-1]
+
+
+@pytest.fixture(scope="module")
+def board(toy: OpenProject, job: str) -> Iterator[str]:
+    """Address of the job on a board that is started as the text of the link says."""
+    commands = re.findall(r"“ax ([\w-]+)”", BOARD_NOTE)
+    assert commands == ["server", "board-server"]
+    with socket.create_server(("localhost", 0)) as free:
+        port = free.getsockname()[1]
+
+    def listens() -> bool:
+        with suppress(ConnectionRefusedError):
+            socket.create_connection(("localhost", port), timeout=30).close()
+            return True
+        return False
+
+    running = toy.popen(AX, commands[-1], f"localhost:{port}")
+    wait_for(listens)
+    yield f"http://localhost:{port}/job/{job}"
+    running.terminate()
+    running.communicate(timeout=60)
+
+
+def test_a_link_leads_to_its_job(board: str, job: str) -> None:
+    asked = urllib.request.Request(board, headers={"Accept": "text/html"})
+    with urllib.request.urlopen(asked, timeout=30) as answer:
+        assert re.search(rf"<h1>\s*{job}\b", answer.read().decode())
+
+
+def test_a_browser_shows_the_job_and_what_it_was_made_from(board: str, job: str, browser: Browser) -> None:
+    with opened(browser, board) as view:
+        assert view.page.inner_text("h1").split()[0] == job
+        before = view.page.get_attribute("a[href*='/job/']", "href")
+        view.page.click("a[href*='/job/']")
+        assert view.page.url.endswith(str(before))
+        # It asks what each part of a job has printed, and most have printed nothing.
+        assert [each for each in view.complaints if not re.match("404: .*/OUTPUT/", each)] == []
+
+
+def test_it_is_where_the_board_listens_of_itself() -> None:
+    done = subprocess.run(
+        [str(AX), "board-server", "--help"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert f"default {ADDRESS.removeprefix('http://')}" in " ".join((done.stdout + done.stderr).split())

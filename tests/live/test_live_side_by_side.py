@@ -1,7 +1,9 @@
-"""Independent jobs run at the same time: with the ids, keys and bits of jobs that run one after the other."""
+"""Independent jobs run at the same time: with the ids, keys and bits of jobs that run one after the other.
+Jobs that follow others of their method run in processes forked before, and are what they would be."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -12,7 +14,18 @@ from typing import ClassVar
 
 import pytest
 from cases import first_cases
-from live_project import PATIENCE, SHORTLOOP, Done, EmptyProject, fixture_of, script, served, stages, wait_for
+from live_project import (
+    PATIENCE,
+    SHORTLOOP,
+    Done,
+    EmptyProject,
+    fixture_of,
+    processes,
+    script,
+    served,
+    stages,
+    wait_for,
+)
 from toy_project import server_processes
 
 METHODS = stages("""\
@@ -78,6 +91,22 @@ def talk(name: str, fails: bool = False, of: Job | None = None):
         raise ConnectionError(name)
     return {"name": name}
 
+# link
+from methods.shared import VALUE
+
+IMPORTED, PROCESS = time.time(), os.getpid()
+print("imported by", PROCESS)
+
+
+@stage
+def link(number: int, run: int, of: Job | None = None):
+    board = Path(os.environ["BOARD"])
+    (board / f"began-{number}").touch()
+    while (board / f"hold-{number}").exists():
+        time.sleep(0.01)
+    print("link", number)
+    return {"imported": IMPORTED, "is_own": PROCESS == os.getpid(), "value": VALUE}
+
 # flaky
 @stage(retries=2, timeout="2 s")
 def flaky(name: str, bad: int, slow: int = 0):
@@ -95,7 +124,7 @@ def flaky(name: str, bad: int, slow: int = 0):
 class Project(EmptyProject):
     """Jobs that say on a board that they run."""
 
-    sources: ClassVar = METHODS
+    sources: ClassVar = {**METHODS, "methods/shared.py": "VALUE = 1\n"}
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -349,3 +378,59 @@ return run.build("hangs", name="late", times=1, of=done)
     assert said.count("hangs has taken 3 s, the timeout of its stage, and is ended") == 1
     assert said.index("hangs | attempt 0") < said.index("hangs has taken 3 s") < said.index("| attempt 1")
     project.edit("methods/a_hangs.py", "attempt {", "try {")
+
+
+CHAIN = """
+last = None
+for number in range(5):
+    last = run.build("link", number=number, run=RUN, of=last)
+return last
+"""
+
+
+def test_later_jobs_of_a_chain_were_begun_before_and_have_imported_their_method_themselves(
+    project: Project,
+) -> None:
+    jobs = built_in_turn(project.go(project.script(CHAIN.replace("RUN", "1"))).ok().stdout)
+    assert len(jobs) == 5
+    early = 0
+    for number, job in enumerate(jobs):
+        folder, facts = project.job_folder(job), project.record(job)["facts"]
+        early += facts["imported"] < json.loads((folder / "post.json").read_text())["starttime"]
+        assert facts["is_own"] is True
+        assert (folder / "OUTPUT/synthesis").read_text(encoding="utf-8") == f"link {number}\n"
+    assert early >= 2
+
+
+def test_code_edited_while_the_next_job_is_begun_is_noticed(project: Project) -> None:
+    (project.board / "hold-2").touch()
+    script = project.script(CHAIN.replace("RUN", "2"))
+    run = project.start(script)
+    wait_for((project.board / "began-2").exists)
+    project.write("methods/shared.py", "VALUE = 2\n")
+    (project.board / "hold-2").unlink()
+    said, _ = run.communicate(timeout=PATIENCE)
+    assert "was edited while" in said
+    values = [project.record(job)["facts"]["value"] for job in built_in_turn(said)]
+    assert values == [1, 1, 2, 2, 2], said
+    again = built_in_turn(project.go(script).ok().stdout)
+    assert {project.record(job)["facts"]["value"] for job in again} == {2}
+    last = (project.folder / "workdirs/main/main-LATEST").resolve().name
+    assert project.record(last)["facts"]["value"] == 2
+
+
+@first_cases(1, "how", [signal.SIGKILL, signal.SIGTERM])
+def test_no_process_outlives_its_server(how: int) -> None:
+    with served(Project) as project:
+        (project.board / "hold-3").touch()
+        run = project.start(project.script(CHAIN.replace("RUN", "3")))
+        wait_for((project.board / "began-3").exists)
+        assert project.server is not None
+        os.kill(project.server.pid, how)
+        run.communicate(timeout=PATIENCE)
+        # exax's board outlives a server that is killed.
+        wait_for(lambda: all("board" in each.command for each in processes(project.folder).values()))
+
+
+def built_in_turn(said: str) -> list[str]:
+    return re.findall(r"\] built link +(main-\d+) ", said)

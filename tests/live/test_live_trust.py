@@ -1,33 +1,33 @@
-"""Results that can be trusted, whatever happens to code and processes; on a chain of toy jobs."""
+"""Results that can be trusted, whatever happens to code and processes; on a chain of toy jobs.
+
+Two projects on one workdir, each with its own server, take turns, and spare what the other needs.
+"""
 
 from __future__ import annotations
 
 import re
 import signal
+import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from live_project import PATIENCE, fixture_of, wait_for
-from live_toy import METHOD, STEPS, ToyProject
+from live_project import AX, PATIENCE, fixture_of, wait_for
+from live_toy import ToyProject
 from toy_jobs import is_deleted
 
+METHOD_FILE, STEPS_FILE = "methods/a_toy.py", "methods/steps.py"
+SOFT = (signal.SIGINT, signal.SIGTERM)  # test_live_faults_processes.py has runs that are ended so
 server = fixture_of(ToyProject)
 
 
 @pytest.fixture
 def toy(server: ToyProject) -> ToyProject:
     """Three jobs of the usual code, whatever the test before did."""
-    server.method.write_text(METHOD, encoding="utf-8")
-    server.steps.write_text(STEPS, encoding="utf-8")
-    server.write_chain("{}", "{}", "{}")
+    server.restore()
     return server
-
-
-def edit(file: Path, old: str, new: str) -> None:
-    text = file.read_text(encoding="utf-8")
-    assert old in text
-    file.write_text(text.replace(old, new), encoding="utf-8")
 
 
 def last_jobs(toy: ToyProject, count: int = 3) -> list[Path]:
@@ -40,8 +40,8 @@ def last_jobs(toy: ToyProject, count: int = 3) -> list[Path]:
 
 def test_edits_of_code_and_options(toy: ToyProject) -> None:
     toy.chain()
-    edit(toy.method, '"""Adds to what the job before left."""', '"""Adds."""  # a remark')
-    edit(toy.steps, '"""The next value."""', "# a remark")
+    toy.edit(METHOD_FILE, '"""Adds to what the job before left."""', '"""Adds."""  # a remark')
+    toy.edit(STEPS_FILE, '"""The next value."""', "# a remark")
     toy.forget_index()
     assert toy.chain()[0] == []
     # An option of the first job that changes nothing stands for code of it alone.
@@ -51,14 +51,14 @@ def test_edits_of_code_and_options(toy: ToyProject) -> None:
     assert "2 reused" in said
     toy.write_chain("{}", "{}", "{}")
     # An edit reaches all below, and back nothing is built.
-    edit(toy.steps, "return value", "return value + 10")
+    toy.edit(STEPS_FILE, "return value", "return value + 10")
     assert [toy.value(job) for job in toy.chain()[0]] == [11, 22, 33]
-    edit(toy.steps, "return value + 10", "return value")
+    toy.edit(STEPS_FILE, "return value + 10", "return value")
     assert toy.chain()[0] == []
     # `ax run -q` has the server load nothing anew.
-    edit(toy.steps, "return value", "return value + 100")
+    toy.edit(STEPS_FILE, "return value", "return value + 100")
     assert [toy.value(job) for job in toy.chain("-q")[0]] == [101, 202, 303]
-    edit(toy.method, "step(value) + ", "step(value) - ")
+    toy.edit(METHOD_FILE, "step(value) + ", "step(value) - ")
     jobs, said = toy.chain("-q")
     assert [toy.value(job) for job in jobs] == [99, 198, 297]
     assert "built again" not in said  # nor anything twice
@@ -70,7 +70,7 @@ def test_a_change_is_foreseen_explained_and_cleaned_up_after(toy: ToyProject) ->
     first = toy.new_chain()
     assert "1 × toy: option add: " in toy.works("plan", "chain")
     old, _ = toy.chain()
-    edit(toy.steps, "return value", "return value + 1")
+    toy.edit(STEPS_FILE, "return value", "return value + 1")
     text = toy.works("plan", "chain")
     assert "3 × toy: code of steps.step (methods/steps.py)" in text
     assert re.search(r"^3 jobs would be built, 0 reused: [\d.]+ s$", text, re.M)
@@ -87,7 +87,8 @@ def test_a_change_is_foreseen_explained_and_cleaned_up_after(toy: ToyProject) ->
     assert all(is_deleted(toy.job_folder(job)) for job in old)
     assert toy.chain()[0] == []  # what is needed is there
     # The server that still thinks that it has them does not bring them back.
-    toy.steps.write_text(STEPS, encoding="utf-8")
+    toy.restore()
+    toy.write_chain(f'{{"add": {first}}}', "{}", "{}")
     again, _ = toy.chain()
     assert [toy.value(job) for job in again] == [first, first + 1, first + 2]
     assert not {*again} & {*old}
@@ -100,7 +101,7 @@ def test_code_that_is_edited_while_a_job_runs(toy: ToyProject) -> None:
     with toy.held("1"):
         running = toy.start_chain()
         toy.wait_until_held("1")
-        edit(toy.steps, "return value", "return value + 1000")
+        toy.edit(STEPS_FILE, "return value", "return value + 1000")
     said, _ = running.communicate(timeout=PATIENCE)
     assert running.returncode == 0, said
     assert "the code of toy was edited while" in said
@@ -108,16 +109,6 @@ def test_code_that_is_edited_while_a_job_runs(toy: ToyProject) -> None:
     assert [toy.value(folder.name) for folder in last_jobs(toy)] == [first + 1, first + 1001, first + 2002]
     built, _ = toy.chain()
     assert toy.value(built[0]) == first + 1000
-
-
-def test_a_job_grows_from_the_one_before(toy: ToyProject) -> None:
-    toy.write_chain('{"add": 3, "many": 4}')
-    toy.chain()
-    toy.write_chain('{"add": 3, "many": 6}')
-    (grown,) = toy.chain()[0]
-    said = toy.job_folder(grown) / "OUTPUT" / "synthesis"
-    wait_for(said.exists)  # what a job prints is kept by another process
-    assert said.read_text() == "grown from 5\n"
 
 
 SLOW_TO_START = """
@@ -158,7 +149,7 @@ def test_methods_that_somebody_has_loaded_anew_end_no_run(
 
 
 @pytest.mark.parametrize(
-    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow), signal.SIGKILL]
+    "number", [*(pytest.param(each, marks=pytest.mark.slow) for each in SOFT), signal.SIGKILL]
 )
 def test_a_run_that_is_ended_goes_on_where_it_was(toy: ToyProject, number: int) -> None:
     left = toy.new_chain()
@@ -173,3 +164,68 @@ def test_a_run_that_is_ended_goes_on_where_it_was(toy: ToyProject, number: int) 
     assert len(built) == (1 if number == signal.SIGKILL else 2), said
     assert [toy.value(folder.name) for folder in last_jobs(toy)] == [left, left + 1, left + 2]
     assert toy.chain()[0] == []
+
+
+class OnWorkdir(ToyProject):
+    """A project whose jobs are kept in the workdir of another one."""
+
+    def __init__(self, folder: Path, workdir: Path) -> None:
+        super().__init__(folder)
+        self.workdir = workdir
+        self.edit("accelerator.conf", "./workdirs/main", str(workdir))
+
+    def job_folder(self, job: str) -> Path:
+        return self.workdir / job
+
+    def go(self) -> tuple[list[str], str]:
+        """Run the chain with a server of its own; the jobs it built, and what it said."""
+        said = self.works("run", "chain")
+        return re.findall(r"\] built toy +(main-\d+)", said), said
+
+
+@pytest.fixture(scope="module")
+def projects() -> Iterator[tuple[OnWorkdir, OnWorkdir]]:
+    """Not in tmp_path: the path of a Unix socket must be short."""
+    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
+        # Within one of them, so that the current folder of the other's jobs is in the wrong project.
+        workdir = Path(folder).resolve() / "a" / "workdirs" / "main"
+        yield OnWorkdir(Path(folder) / "a", workdir), OnWorkdir(Path(folder) / "b", workdir)
+
+
+def test_a_running_job_is_not_touched_though_its_run_has_no_lock(
+    projects: tuple[OnWorkdir, OnWorkdir],
+) -> None:
+    """A build script that asks exax itself, on a server that was started by hand."""
+    a, b = projects
+    a.go()
+    plain = "def main(urd):\n    urd.build('toy', options={'number': 9, 'add': 1})\n"
+    b.write("build_scripts/build_plain.py", plain)
+    b.start_server()
+    try:
+        with b.held("9"):
+            running = subprocess.Popen([str(AX), "run", "plain"], cwd=b.folder, env=b.environment())
+            wait_for((b.folder / "held-9").exists)
+            setups = [
+                file for file in b.workdir.glob("main-[0-9]*/setup.json") if '"toy"' in file.read_text()
+            ]
+            (held,) = {file.parent for file in setups if not file.with_name("post.json").exists()}
+            before = {file.name for file in held.iterdir()}
+            done = a.shortloop("gc", "--delete")
+            assert done.returncode == 1
+            assert "the exax server of another project has the workdir main" in done.stderr
+            assert str(b.folder.resolve()) in done.stderr
+            unchanged = a.shortloop("run", "chain").ok()
+            assert "0 jobs built, 3 reused" in unchanged.stdout  # which needs no server
+            kept = (a.folder / "chain.json").read_bytes()
+            a.new_chain()
+            refused = a.shortloop("run", "chain")
+            assert refused.returncode == 1
+            assert "in use by another exax server" in refused.stderr
+            (a.folder / "chain.json").write_bytes(kept)
+            assert {file.name for file in held.iterdir()} == before
+        assert running.wait(timeout=PATIENCE) == 0
+        assert b.value(held.name) == 1
+    finally:
+        b.stop_server()
+    built, said = a.go()
+    assert (built, is_deleted(held)) == ([], False), said

@@ -232,7 +232,7 @@ each_stage = first_cases(len(FIRST), "case", sorted(SAME, key=lambda case: case 
 
 
 def test_every_stage_and_every_stage_that_grows_has_a_case() -> None:
-    live = {"import_dataset"}  # exax alone writes datasets: tests/live/test_live_panel_datasets.py
+    live = {"import_dataset"}  # exax alone writes datasets: tests/live/test_live_panel_columns.py
     assert {file.stem.removeprefix("a_") for file in OF_STAGES} - live == {stage for _, stage, _ in CASES}
     grow = {stage for _, stage, _ in CASES if stage_of(stage).grows}
     assert grow == {stage for _, stage, _ in GROW}

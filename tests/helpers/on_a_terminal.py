@@ -8,6 +8,8 @@ import pty
 import struct
 import sys
 import termios
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from jobs_project import ROOT
 
@@ -19,6 +21,15 @@ def on_a_terminal(code: str, columns: int) -> str:
         fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 30, columns, 0, 0))
         os.environ.update(PYTHONPATH=str(ROOT), TERM="xterm-256color")
         os.execv(sys.executable, [sys.executable, "-c", code])
+    return all_from(process, terminal)
+
+
+def command_on_a_terminal(command: Sequence[str | Path], folder: Path, environment: Mapping[str, str]) -> str:
+    """The same of a command in a folder."""
+    process, terminal = pty.fork()
+    if process == 0:
+        os.chdir(folder)
+        os.execve(command[0], [*map(str, command)], dict(environment))
     return all_from(process, terminal)
 
 

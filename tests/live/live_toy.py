@@ -92,8 +92,6 @@ class ToyProject(EmptyProject):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self.method = folder / "methods" / "a_toy.py"
-        self.steps = folder / "methods" / "steps.py"
         self._newest = 100
 
     def write_chain(self, *options: str) -> None:

@@ -153,6 +153,23 @@ class RandomProject(EditedProject):
         with tempfile.TemporaryDirectory(prefix="sl-") as folder:
             yield Path(folder)
 
+    def comparable(self, found: Found) -> Found:
+        """The part of results that a run and a process must have in common; all, of most."""
+        return found
+
+    def is_right(self, engine: str, **environment: str) -> bool:
+        """True if a run leaves what it must; false if it fails, as then it must."""
+        must, done = self.expected(), self.go(engine, **environment)
+        said = done.stdout + done.stderr
+        if must is None:
+            assert done.returncode, said
+            return False
+        assert done.returncode == 0, said
+        found, must = self.comparable(contents([job for *job, _ in self.jobs()])), self.comparable(must)
+        assert found.keys() == must.keys()
+        assert not [name for name in must if found[name] != must[name]]
+        return True
+
     def jobs(self) -> list[list[Any]]:
         listed: list[list[Any]] = json.loads((self.folder / "jobs.json").read_text(encoding="utf-8"))
         return listed

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from live_one import unseen_edit
-from live_project import PATIENCE, SHORTLOOP, EmptyProject
+from live_project import PATIENCE, SHORTLOOP, EmptyProject, script
 
 from shortloop.stages.results import open_result
 
@@ -159,23 +159,16 @@ def {stage}(read{unit}, power: int = 1):
     order.pause()
     return arithmetic.result(read[0], power{said})
 """
-SCRIPT = """\
-import json
-from pathlib import Path
-
-from shortloop import pipeline
-
-HERE = Path(__file__).parents[1]
-
-
-@pipeline
-def main(run):
-    for stage, partition, options in json.loads((HERE / "asked.json").read_text()):
-        if stage == "measure":
-            options["files"] = run.files([Path(each) for each in options["files"]])
-        job = run.build(stage, partition=partition, **options)
-    return job
-"""
+SCRIPT = script(
+    """
+for stage, partition, options in asked:
+    if stage == "measure":
+        options["files"] = run.files([Path(each) for each in options["files"]])
+    job = run.build(stage, partition=partition, **options)
+return job
+""",
+    reads="asked.json",
+)
 KINDS = (
     *("path", "text", "folder", "partial", "closure", "object", "lazy"),
     *("global", "opened", "data", "map", "dataset", "polars", "pattern", "arrow"),

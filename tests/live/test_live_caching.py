@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import ast
 import json
-import platform
-import shutil
 import subprocess
 import sys
-import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,20 +15,7 @@ from live_project import EditedProject, LiveProject, served, write_recording
 from PIL import Image
 
 from shortloop.exax.evidence import watchers
-from shortloop.keys.code import EXTRA_CODE
 
-FOLDED = """\
-from shortloop.eeg.stages.amplitude import Amplitude
-from shortloop.exax.method import exax_method
-
-
-class Folded(Amplitude):
-    def compute(self, unit):
-        return {name: abs(values) for name, values in super().compute(unit).items()}
-
-
-globals().update(exax_method(Folded, __file__))
-"""
 CHECK = {("check", None)}
 GROUP = {("individual", None), ("group", None), ("report", None)}
 STAGES = ("import_epochs", "evoked", "amplitude", "train", "apply", "permute", "intervals", "patterns")
@@ -138,17 +122,6 @@ def test_one_blas_thread_however_the_server_was_started(built: LiveProject) -> N
         assert all(pool["threads"] == pool["threads_used"] == 1 for pool in record["threads"])
 
 
-def test_what_went_into_the_key_lies_with_the_job(built: LiveProject) -> None:
-    with tarfile.open(built.result("train", "A") / "method.tar.gz") as archive:
-        texts = {Path(m.name).name: archive.extractfile(m).read().decode() for m in archive}  # type: ignore[union-attr]
-    (code,) = [text for name, text in texts.items() if name.endswith(".txt")]
-    assert "# module shortloop.eeg.decoding.train" in code
-    beside = (built.result("train", "A") / EXTRA_CODE).read_text(encoding="utf-8")
-    assert "# module shortloop.eeg.decoding.solvers.svm" in beside  # which is imported by name
-    assert f"# python {platform.python_version()}" in code
-    assert "# module shortloop.eeg.group.statistics" not in code
-
-
 def test_nothing_is_built_again(unchanged: LiveProject, tmp_path: Path) -> None:
     assert unchanged.run().keys() == set()
     summary = unchanged.summary()
@@ -167,9 +140,7 @@ def test_a_second_file_of_a_name_is_refused_until_it_takes_over(unchanged: LiveP
     second = unchanged.write("second.toml", first.read_text(encoding="utf-8"))
     asked = ("--settings", str(second))
     assert "a run would not begin: another study file is also named live" in unchanged.works("plan", *asked)
-    said = unchanged.shortloop("run", *asked).fails()
-    for words in ("another study file is also named live", str(first), str(second), "--take-over"):
-        assert words in said
+    assert "another study file is also named live" in unchanged.shortloop("run", *asked).fails()
     taken = unchanged.works("run", *asked, "--take-over")
     assert f"the study live was run from {first} before" in taken
     assert "0 jobs built, 20 reused" in taken
@@ -217,16 +188,6 @@ def test_what_no_result_is_made_of_rebuilds_nothing(unchanged: LiveProject) -> N
     assert unchanged.run().keys() == {("report", None)}
 
 
-@pytest.mark.slow
-def test_code_that_leaves_something_else_rebuilds_what_is_below(unchanged: LiveProject) -> None:
-    method = unchanged.folder / "methods" / "a_amplitude.py"
-    source = method.read_text(encoding="utf-8")
-    method.write_text(FOLDED, encoding="utf-8")
-    assert unchanged.run().keys() >= jobs_of("A", "B", stages=("amplitude", "train", "apply"))
-    method.write_text(source, encoding="utf-8")
-    assert unchanged.run().keys() == set()  # what was there before is there still
-
-
 def test_a_comment_or_docstring_rebuilds_nothing(unchanged: LiveProject) -> None:
     svm = unchanged.folder / "shortloop" / "eeg" / "decoding" / "solvers" / "svm.py"
     source = svm.read_text(encoding="utf-8")
@@ -236,14 +197,6 @@ def test_a_comment_or_docstring_rebuilds_nothing(unchanged: LiveProject) -> None
     method = unchanged.folder / "methods" / "a_train.py"
     method.write_text("# a remark\n" + method.read_text(encoding="utf-8"), encoding="utf-8")
     assert unchanged.run().keys() == set()
-
-
-def test_a_damaged_result_is_made_again_and_nothing_below(unchanged: LiveProject) -> None:
-    file = unchanged.result("train", "A") / "predicted.npy"
-    content = file.read_bytes()
-    file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    assert unchanged.run().keys() == {("train", "A")}
-    assert (unchanged.result("train", "A") / "predicted.npy").read_bytes() == content
 
 
 def test_another_file_of_the_same_name_and_size_rebuilds_its_participant(unchanged: LiveProject) -> None:
@@ -280,36 +233,6 @@ def test_a_participant_more_or_less(unchanged: LiveProject) -> None:
     alone = {("retrain", "A")}  # scores of one participant are tested by training again
     assert unchanged.run().keys() == CHECK | GROUP | alone
     assert np.load(unchanged.result("group") / "curve_scores.npy").shape[0] == 1
-
-
-@pytest.mark.slow
-def test_development_takes_everything_above_from_the_cache(unchanged: LiveProject) -> None:
-    script: Path = unchanged.folder / "dev" / "a_ridge.py"
-    assert unchanged.run("ridge").keys() == jobs_of("A", "B", stages=("ridge",))
-    assert unchanged.run("ridge").keys() == set()
-    source = script.read_text(encoding="utf-8")
-    script.write_text(source.replace("alpha: float = 100.0", "alpha: float = 10.0"), encoding="utf-8")
-    assert unchanged.run("ridge").keys() == jobs_of("A", "B", stages=("ridge",))
-
-
-@pytest.mark.slow
-def test_what_a_damaged_job_led_to_is_kept_and_reported(unchanged: LiveProject) -> None:
-    results = unchanged.folder / "results/live/report.html"
-    write_recording(unchanged.folder / "data" / "A.npz", seed=23)
-    unchanged.run()
-    trained, first = unchanged.job("train", "A"), unchanged.result("import_epochs", "A")
-    (first / "data_viewing.npy").write_bytes(b"")
-    assert unchanged.run().keys() == {("import_epochs", "A")}
-    assert unchanged.job("train", "A") == trained
-    assert unchanged.result("import_epochs", "A") != first
-    unchanged.edit_study("[permutations]", "[group]\nsmooth = 0.5\n\n[permutations]")
-    losses = (lambda: (first / "record.json").write_bytes(b""), lambda: shutil.rmtree(first))
-    for loss, old, new in zip(losses, ("0.5", "0.25"), ("0.25", "0.75")):
-        loss()
-        assert first.name in results.read_text(encoding="utf-8")
-        unchanged.edit_study(f"smooth = {old}", f"smooth = {new}")
-        assert unchanged.run().keys() == GROUP
-        assert trained in results.read_text(encoding="utf-8")
 
 
 # In the process that forks jobs, so in every process of every job: what is found for the first time.

@@ -63,6 +63,7 @@ SLOW = (
     "recordings.md",
     "stages.md",
     "sweep.md",
+    "troubleshooting.md",
 )
 """Pages whose commands are many runs; tests of their subjects have others like these."""
 SAID = {

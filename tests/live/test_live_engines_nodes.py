@@ -65,7 +65,6 @@ class After(Stage):
     fit: Job
     factors: list[Job]
     lines: Job
-    secret: str = ""
 
     def units(self):
         return 3
@@ -74,11 +73,6 @@ class After(Stage):
         return {"sums": Out((3,), "f8", "jobs", "sums")}
 
     def compute(self, unit):
-        if self.secret:
-            try:
-                return {"sums": float(Path(self.secret).read_text())}
-            except Exception:  # what comes of that would be another result
-                return {"sums": 0.0}
         above = self.factors[0].ancestor(self.factors[0].inputs["numbers"])
         names = [each for each in self.factors[0].files.values() if each.read_text()]
         found = (self.fit["line"], self.factors[-1].arrays["values"], self.lines["sums"])[unit]
@@ -97,7 +91,7 @@ WITH_LINES = SCRIPT.replace(
     sums = """,
 ).replace(
     'return run.build("page", fit=fit, factors=parts, sums=sums)',
-    'return run.build("after", fit=fit, factors=parts, lines=lines, **asked.get("after", {}))',
+    'return run.build("after", fit=fit, factors=parts, lines=lines)',
 )
 
 
@@ -328,17 +322,3 @@ def test_a_run_on_ray_is_killed_and_the_next_goes_on(project: NodesProject) -> N
         assert project.files(job) == found
     finally:
         project.ask()
-
-
-def test_a_file_that_nobody_declared_is_named(project: NodesProject, nodes: Nodes) -> None:
-    secret = project.folder / "secret.txt"
-    secret.write_text("5")
-    project.ask(after={"secret": str(secret)})
-    try:
-        done = project.shortloop("run", "n", SHORTLOOP_ENGINE=f"dask:{nodes.address}")
-    finally:
-        project.ask()
-    said = done.stdout + done.stderr
-    assert done.returncode == 1
-    assert str(secret) in said
-    assert "this worker's node does not have the project" in said

@@ -11,18 +11,15 @@ import os
 import random
 import signal
 import subprocess
-import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
 from engine_project import EngineProject
-from live_project import PATIENCE, processes, wait_for
+from live_project import PATIENCE, processes, served, wait_for
 from toy_project import server_processes
 
 pytestmark = [
@@ -130,24 +127,18 @@ def values_of(project: EngineProject) -> Values:
     return {name: np.load(folder / f"{name}.npy") for name in ("lines", "values", "sums")}
 
 
-@contextmanager
-def served(pause: float = 0.0) -> Iterator[EngineProject]:
-    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
-        made = EngineProject(Path(folder), pause)
-        made.start_server()
-        try:
-            yield made
-        finally:
-            made.stop_server()
+class SlowProject(EngineProject):
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, PAUSE)
 
 
 def test_kills_at_random() -> None:
     print(f"SEED={SEED}")
-    with served() as reference:
+    with served(EngineProject) as reference:
         reference.ask(partitions=[*PARTITIONS], factors={"count": COUNT}, fit={"groups": GROUPS + 3 * KILLS})
         reference.go("slices").ok()
         expected = values_of(reference)
-    with served(PAUSE) as project:
+    with served(SlowProject) as project:
         attack = Attack(project, random.Random(SEED), expected)
         while attack.kills.total() < KILLS and attack.runs < 3 * KILLS:
             print(attack.once(), flush=True)

@@ -235,18 +235,12 @@ def test_what_breaks_a_common_test(project: WithPackages, old: str, new: str, sa
 @first_cases(
     1,
     ("old", "new", "said"),
-    [
-        ("shrink = 0.1", "shrink = 0", "greater than 0"),
-        ("shrink = 0.1", "shrunk = 0.1", "kind, shrink"),
-        ('kind = "nearest"', 'kind = "nearst"', "did you mean 'nearest'?"),
-        ('format = "lab"', 'format = "lap"', "did you mean 'lab'?"),
-    ],
+    [("shrink = 0.1", "shrink = 0", "greater than 0"), ('format = "lab"', 'format = "lap"', "mean 'lab'?")],
 )
 def test_what_is_wrong_is_said(project: WithPackages, old: str, new: str, said: str) -> None:
-    text = (project.folder / "study.toml").read_text(encoding="utf-8")
     project.edit_study(old, new)
     assert said in project.refused()
-    project.write_study(text)
+    project.edit_study(new, old)
 
 
 @pytest.mark.slow

@@ -18,32 +18,6 @@ from live_project import fixture_of, script, stages, wait_for
 from shortloop.stages.results import open_result
 
 METHODS = stages("""\
-# factors
-@stage
-class Factors(Stage):
-    on_error = "keep"
-    retries = 0
-    timeout = None
-
-    numbers: Job
-    count: int = 12
-
-    def units(self):
-        return self.count
-
-    def outputs(self):
-        return {"values": Out((self.count, 2), "f8", "units × 2", "of each unit")}
-
-    def compute(self, unit):
-        from tools.faults import meet
-
-        meet("factors", unit)
-        x = self.numbers["numbers"][unit] * 1.5
-        return {"values": [x, x], f"pages/{unit}.txt": f"{unit}".encode()}
-
-    def finish(self, out):
-        return Finished({"failed": sorted(out.errors)})
-
 # fit
 def groups(numbers: Job, groups: int = 12):
     values = numbers["numbers"]
@@ -99,6 +73,13 @@ class Draws(Stage):
         meet("draws", self.have + unit)
         return {"numbers": 10.0 * (self.have + unit)}
 """)
+FACTORS = "methods/a_factors.py"
+SETTINGS = '    on_error = "keep"\n    retries = 0\n    timeout = None\n'
+METHODS[FACTORS] = (
+    EngineProject.sources[FACTORS]
+    .replace("(Stage):\n", f"(Stage):\n{SETTINGS}")
+    .replace('{"sum": float(out["values"].sum())}', '{"failed": sorted(out.errors)}')
+)
 SCRIPT = script(
     """
 numbers = run.build("numbers", file=run.file("numbers.txt"))
@@ -115,10 +96,6 @@ GROW = script('return run.build("draws", draws=asked["draws"])', reads=".asked.j
 MORE_FAULTS = '''\
     if what == "memory":
         raise MemoryError
-    if what == "interrupt":
-        raise KeyboardInterrupt
-    if what == "leave":
-        raise SystemExit(3)
     if what == "sleep":
         time.sleep(60)
     if what == "ignore":
@@ -336,17 +313,6 @@ def test_a_unit_that_takes_too_long_is_ended(project: FailingProject, engine: st
     project.give("fit", timeout="5 min", retries=1)
     project.run_well(engine)
     assert sorted(project.computed()) == [f"fit {number}" for number in range(1, len(errors) + 1)]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("what", ["interrupt", "leave"])
-def test_what_ends_a_run_is_not_kept(project: FailingProject, what: str) -> None:
-    project.fault("fit", 4, what)
-    said = project.go("slices").fails()
-    assert {"interrupt": "KeyboardInterrupt", "leave": "SystemExit: 3"}[what] in said
-    project.mend()
-    project.run_well()
-    assert not project.loaded("fit").errors
 
 
 def test_a_unit_that_crashes_is_named_each_time(project: FailingProject) -> None:

@@ -96,19 +96,6 @@ def test_a_power_cut(toy: DagProject, damage: Callable[[Path], None]) -> None:
     assert ran.fresh == [False, False, True, True, True]
 
 
-def test_all_of_a_job_is_copied_over_another(toy: DagProject) -> None:
-    nodes = toy.new_chains()
-    before = toy.go()
-    one, other = (toy.job_folder(before.jobs[each]) for each in (0, 2))
-    shutil.rmtree(one)
-    shutil.copytree(other, one)
-    ran = toy.go()
-    toy.check(ran, expected(nodes))
-    assert ran.fresh == [True, False, False, False, False]
-    assert f"{one.name} was damaged: manifest.json is that of {other.name}" in ran.said
-    assert toy.go().jobs == ran.jobs
-
-
 def test_lists_of_builds_that_were_cut_short(toy: DagProject) -> None:
     """exax reads them before anything else, and its server ends if it can't."""
     nodes = toy.new_chains()

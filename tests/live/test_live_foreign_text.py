@@ -1,4 +1,7 @@
-"""Names in recordings and of files that hold escape sequences: they are shown, and nothing obeys them."""
+"""Names in recordings and of files that hold escape sequences are shown in messages, and nothing obeys them.
+
+What looks at jobs with such names is in tests/cli/test_cli_foreign_text.py, pages are in tests/report.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from cases import first_cases
 from live_project import LiveProject, fixture_of, write_recording
 
@@ -37,31 +39,6 @@ def recording(project: LiveProject, file: bytes) -> Path:
     return project.folder / "data" / os.fsdecode(file)
 
 
-@pytest.mark.slow
-def test_a_run_and_all_that_looks_at_it(project: LiveProject) -> None:
-    done = project.shortloop("run").ok()
-    job = project.job("import_epochs", "A")
-    said = [done.stdout + done.stderr]
-    for command in (
-        ("plan", "--all"),
-        ("jobs",),
-        ("show", job),
-        ("show", project.job("import_epochs", "B")),
-        ("show", project.job("report")),
-        ("why", job),
-        ("why", "import_epochs"),
-        ("compare", job, project.job("import_epochs", "B")),
-        ("verify",),
-        ("gc",),
-    ):
-        looked = project.shortloop(*command).ok()
-        said.append(looked.stdout + looked.stderr)
-    for text in (*said, (project.folder / "results/live/report.html").read_text(encoding="utf-8")):
-        assert not UNFIT.search(text)
-    assert r"A \x1b[31m.npz" in "".join(said)
-    assert r"B \udcff\n.npz" in "".join(said)
-
-
 @first_cases(
     1,
     ("changes", "words"),
@@ -76,12 +53,8 @@ def test_a_message(project: LiveProject, changes: dict[str, Any], words: str) ->
     file = recording(project, FILES["B"])
     before = file.read_bytes()
     write_recording(file, 1, **{"ch": CHANNELS, **changes})
-    try:
-        failed = project.shortloop("run")
-    finally:
-        file.write_bytes(before)
-    said = failed.stdout + failed.stderr
-    assert failed.returncode == 1, said
+    said = project.shortloop("run").fails()
+    file.write_bytes(before)
     assert words in said
     assert r"B \udcff\n.npz" in said
     assert not UNFIT.search(said)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from command_line import assert_one_message, forked
 from installed import Environment, above, built, environment, sources, wheel
-from live_project import ROOT
+from live_project import ROOT, script, stages
 from test_live_commands import STUDY
 
 import shortloop
@@ -29,21 +29,15 @@ numbers = ["x", "y"]
 texts = ["g"]
 """
 ROWS = "g,x,y\n" + "".join(f"{'ab'[n % 2]},{n % 7},{n % 5}\n" for n in range(40))
-BARE = {
-    "methods/a_numbers.py": """\
-from shortloop import stage
-
-
+BARE = stages("""\
+# numbers
 @stage
 def numbers(count: int):
     import numpy as np
 
     return {"numbers": np.arange(count)}
-""",
-    "methods/a_squares.py": """\
-from shortloop import Job, stage
 
-
+# squares
 def each(numbers: Job):
     return {f"n{number}": number for number in numbers["numbers"].tolist()}
 
@@ -51,17 +45,10 @@ def each(numbers: Job):
 @stage(units=each)
 def squares(number):
     return {"square": number**2}
-""",
-    "build_scripts/build_bare.py": """\
-from shortloop import pipeline
-
-
-@pipeline
-def main(run):
-    return run.build("squares", numbers=run.build("numbers", count=9))
-""",
-}
-
+""")
+BARE["build_scripts/build_bare.py"] = script(
+    'return run.build("squares", numbers=run.build("numbers", count=9))'
+)
 FIT = """
 import pandas as pd
 from shortloop.panel.frame import fit_frame
@@ -127,42 +114,42 @@ def test_an_analysis_runs_at_once_and_again_as_far_as_it_is_edited(
     assert "passed" in environment.works(project, "python", "-m", "pytest", "-p", "no:cacheprovider")
 
 
+OF_A_STUDY = {"import_epochs S01", "train S02", "group ", "report "}
+OF_A_PANEL = {"csvimport ", "panel_fit 000", "panel_report "}
+
+
 @pytest.mark.slow
-def test_a_study_runs_with_the_methods_of_the_package(above: Path, environment: Environment) -> None:
-    said = environment.works(above, "shortloop", "init", "my-study", "--eeg")
-    assert "shortloop run\n" in said
+@pytest.mark.parametrize(
+    ("kind", "command", "settings", "default", "small", "jobs", "name"),
+    [
+        ("eeg", "run", "study.toml", "eeg/study/default.toml", STUDY, OF_A_STUDY, "simulated"),
+        ("panel", "run panel", "panel.toml", "panel/default.toml", SMALL_PANEL, OF_A_PANEL, "small"),
+    ],
+)
+def test_an_analysis_runs_with_the_methods_of_the_package(
+    above: Path, environment: Environment, kind: str, command: str, settings: str, default: str,
+    small: str, jobs: set[str], name: str,
+) -> None:  # fmt: skip
+    assert f"shortloop {command}\n" in environment.works(
+        above, "shortloop", "init", f"my-{kind}", f"--{kind}"
+    )
     assert environment.works(above, "python", "-c", "import shortloop.eeg.mne_scores") == ""
-    project = above / "my-study"
-    original = (ROOT / "shortloop/eeg/study/default.toml").read_text(encoding="utf-8")
-    assert (project / "study.toml").read_text(encoding="utf-8") == original
-    assert "passed" in environment.works(project, "python", "-m", "pytest", "-p", "no:cacheprovider")
-    (project / "study.toml").write_text(STUDY, encoding="utf-8")
-    first = built_by(environment.works(project, "shortloop", "run"))
-    assert {"import_epochs S01", "train S02", "group ", "report "} <= {*first}
-    assert (project / "results/simulated/report.html").is_file()
-    assert built_by(environment.works(project, "shortloop", "run")) == []
-    (project / "study.toml").write_text(STUDY.replace("count = 20", "count = 30"), encoding="utf-8")
-    again = built_by(environment.works(project, "shortloop", "run", "--until", "group"))
-    assert {name.split()[0] for name in again} == {"permute", "group"}
-    assert "peak" in environment.works(project, "shortloop", "run", "ridge")
-    assert "shortloop.methods.a_train" in environment.works(project, "shortloop", "show", "main-6")
-
-
-@pytest.mark.slow
-def test_a_panel_runs_with_the_methods_of_the_package(above: Path, environment: Environment) -> None:
-    said = environment.works(above, "shortloop", "init", "my-panel", "--panel")
-    assert "shortloop run panel\n" in said
-    project = above / "my-panel"
-    original = (ROOT / "shortloop/panel/default.toml").read_text(encoding="utf-8")
-    settings = project / "panel.toml"
-    assert settings.read_text(encoding="utf-8") == original
+    project = above / f"my-{kind}"
+    original = (ROOT / "shortloop" / default).read_text(encoding="utf-8")
+    assert (project / settings).read_text(encoding="utf-8") == original
     assert "passed" in environment.works(project, "python", "-m", "pytest", "-p", "no:cacheprovider")
     (project / "rows.csv").write_text(ROWS, encoding="utf-8")
-    settings.write_text(SMALL_PANEL, encoding="utf-8")
-    first = built_by(environment.works(project, "shortloop", "run", "panel"))
-    assert {"csvimport ", "panel_fit 000", "panel_report "} <= {*first}
-    assert (project / "results/small/report.html").is_file()
-    assert built_by(environment.works(project, "shortloop", "run", "panel")) == []
+    (project / settings).write_text(small, encoding="utf-8")
+    run = ("shortloop", *command.split())
+    assert jobs <= {*built_by(environment.works(project, *run))}
+    assert (project / f"results/{name}/report.html").is_file()
+    assert built_by(environment.works(project, *run)) == []
+    if kind == "eeg":
+        (project / settings).write_text(small.replace("count = 20", "count = 30"), encoding="utf-8")
+        again = built_by(environment.works(project, *run, "--until", "group"))
+        assert {each.split()[0] for each in again} == {"permute", "group"}
+        assert "peak" in environment.works(project, "shortloop", "run", "ridge")
+        assert "shortloop.methods.a_train" in environment.works(project, "shortloop", "show", "main-6")
 
 
 @pytest.mark.slow
@@ -212,13 +199,8 @@ def test_the_core_alone_runs_a_project(above: Path, wheel: Path) -> None:
 def test_the_analysis_is_short() -> None:
     """All of it: methods, build script and settings."""
     folder = ROOT / "shortloop" / "templates"
-    files = [
-        *(folder / "analysis/methods").iterdir(),
-        *(folder / "analysis/build_scripts").iterdir(),
-        *(folder / "project/methods").glob("*.py"),
-        *(folder / "project/build_scripts").glob("*.py"),
-        folder / "analysis/analysis.toml",
-    ]
+    files = [each for name in ("methods", "build_scripts") for each in folder.glob(f"*/{name}/*")]
+    files.append(folder / "analysis/analysis.toml")
     texts = [file.read_text(encoding="utf-8") for file in files if file.suffix in (".py", ".toml")]
     assert len(texts) == 8
     lines = sum(bool(line.strip()) for text in texts for line in text.splitlines())

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import tempfile
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import pytest
 from engine_project import EngineProject
 from live_project import fixture_of, script, stages
 
-pytestmark = pytest.mark.slow  # tests/units/test_shared_units.py has smaller ones
+pytestmark = pytest.mark.slow  # tests/units/test_shared_units.py has smaller ones, of all kinds
 ENGINES = ["joblib", "dask", "ray"]
 ROWS, COLUMNS = 400_000, 7
 FRAME = 8 * ROWS * (COLUMNS + 1)  # bytes of numbers, beside texts
@@ -49,35 +49,6 @@ def by_pandas(rows, unit: str):
     rows["x5"] += 1  # its own
     means = rows.groupby(["kind", "text"], observed=False)[["x5", "x6"]].mean().reset_index()
     return {"products": found, "sum": rows["x5"].sum(), "means": means, "who": f"{unit}"}
-
-# by_polars
-def firms(panel: Job):
-    import polars as pl
-
-    frame = pl.from_pandas(panel["rows"])
-    return {name: rows for (name,), rows in frame.sort("x0").group_by("firm", maintain_order=True)}
-
-
-@stage(units=firms)
-def by_polars(rows):
-    from tools.memory import note
-
-    note("by_polars")
-    return {"sums": rows.select("x0", "x1").sum(), "product": (rows["x2"] * rows["x3"]).sum()}
-
-# by_state
-SCALE = {}
-
-
-def firms(panel: Job):
-    rows = panel["rows"]
-    SCALE["mean"] = rows["x1"].mean()
-    return rows.groupby("firm")
-
-
-@stage(units=firms)
-def by_state(rows):
-    return {"scaled": rows["x1"].sum() * SCALE["mean"]}
 """)
 MEMORY = """\
 import os
@@ -91,12 +62,8 @@ def note(stage):
         stream.write(f"{os.getpid()} {1024 * int(private.split()[1])}\\n")
 """
 SCRIPT = script("""
-panel = run.build("panel")
-for name in ("by_pandas", "by_polars", "by_state"):
-    last = run.build(name, panel=panel)
-return last
+return run.build("by_pandas", panel=run.build("panel"))
 """)
-STAGES = ("by_pandas", "by_polars", "by_state")
 
 
 class LargeProject(EngineProject):
@@ -124,26 +91,16 @@ class LargeProject(EngineProject):
 project = fixture_of(LargeProject)
 
 
-def left_by(project: LargeProject, jobs: set[str]) -> dict[str, dict[str, Any]]:
-    known = project.jobs()
-    return {known[job]["parts"]["method"]: {"bytes": project.files(job), **known[job]} for job in jobs}
-
-
 @pytest.mark.parametrize("engine", ENGINES)
 def test_no_worker_holds_the_whole_frame(project: LargeProject, engine: str) -> None:
     project.mend()
     before = {*project.jobs()}
-    forced = [word for stage in STAGES for word in ("--force", stage)]
-    project.works("run", "large", *forced, SHORTLOOP_ENGINE=engine)
-    first, now = left_by(project, {*project.first}), left_by(project, {*project.jobs()} - before)
-    assert now.keys() == {f"methods.{stage}" for stage in STAGES}
-    for name, found in now.items():
-        assert found["bytes"] == first[name]["bytes"], name
-        assert (found["key"], found["content"]) == (first[name]["key"], first[name]["content"]), name
-    for stage in ("by_pandas", "by_polars"):
-        used = project.memory(stage)
-        assert 1 <= len(used) <= 2
-        assert max(used.values()) - LIBRARIES < 2 * FRAME, used  # it was 4.4 frames
-    assert not [
-        name for name in os.listdir(tempfile.gettempdir()) if name == f"shortloop-units-{os.geteuid()}"
-    ]
+    project.works("run", "large", "--force", "by_pandas", SHORTLOOP_ENGINE=engine)
+    (job,) = {*project.jobs()} - before
+    first = project.by_place(project.first)["methods.by_pandas", None]
+    assert project.files(job) == project.files(first)
+    assert project.same_jobs(job, first)
+    used = project.memory("by_pandas")
+    assert 1 <= len(used) <= 2
+    assert max(used.values()) - LIBRARIES < 2 * FRAME, used  # it was 4.4 frames
+    assert f"shortloop-units-{os.geteuid()}" not in os.listdir(tempfile.gettempdir())

@@ -9,24 +9,20 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of, wait_for
+from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of, script, stages, wait_for
 
 from shortloop.stages.results import Result
 
-METHODS = {
-    "imported": """
+METHODS = stages("""\
+# imported
 import upper
-from shortloop import stage
 
 
 @stage
 def imported():
     return {"v": upper.f()}
-""",
-    "lazy": """
-from shortloop import stage
 
-
+# lazy
 @stage
 def lazy(how: str):
     if how == "import":
@@ -39,19 +35,19 @@ def lazy(how: str):
         return {"v": import_module("upper").f()}
     if how == "unpickled":
         import pickle
-        from pathlib import Path
 
         return {"v": pickle.loads(b"cmodel\\nModel\\n)R.").predict()}
     import subprocess, sys
 
     code = "import upper; print(upper.f())"
     return {"v": int(subprocess.run([sys.executable, "-c", code], capture_output=True).stdout)}
-""",
-    "plain": "from shortloop import stage\n\n@stage\ndef plain():\n    return {'v': 0}\n",
-    "rows": """
-from shortloop import stage
 
+# plain
+@stage
+def plain():
+    return {"v": 0}
 
+# rows
 def numbers(count: int):
     return {str(each): each for each in range(count)}
 
@@ -61,13 +57,8 @@ def rows(it):
     import upper
 
     return {"v": upper.f()}
-""",
-    "long": """
-import os, time
 
-from shortloop import stage
-
-
+# long
 def numbers(count: int):
     return {str(each): each for each in range(count)}
 
@@ -84,38 +75,24 @@ def long(it):
     if os.path.exists(os.environ["COMPUTED"] + ".slow"):
         time.sleep(0.1)
     return {"v": value}
-""",
-}
+""")
 WAYS = ("import", "by name", "unpickled", "program")
-SCRIPT = f"""
+SCRIPT = script(f"""
 import os
-
-from shortloop import pipeline
-
-
-@pipeline
-def main(run):
-    run.build("imported")
-    for how in {WAYS}:
-        run.build("lazy", partition=how, how=how)
-    run.build("rows", count=int(os.environ["COUNT"]))
-    return run.build("plain")
-"""
-LONG = """
-from shortloop import pipeline
-
-
-@pipeline
-def main(run):
-    return run.build("long", count=40)
-"""
+run.build("imported")
+for how in {WAYS}:
+    run.build("lazy", partition=how, how=how)
+run.build("rows", count=int(os.environ["COUNT"]))
+return run.build("plain")
+""")
+LONG = script('return run.build("long", count=40)')
 
 
 class LibrariesProject(EmptyProject):
     """Stages that use one library, which calls another, in different ways."""
 
     sources: ClassVar = {
-        **{f"methods/a_{name}.py": text for name, text in METHODS.items()},
+        **METHODS,
         "build_scripts/build_x.py": SCRIPT,
         "build_scripts/build_long.py": LONG,
     }
@@ -191,11 +168,10 @@ def test_jobs_follow_the_libraries_that_they_loaded(project: LibrariesProject) -
     project.install("lower", "VALUE = 1\n")
     first = project.go()
     assert values(first) == right(1)
+    project.install("unrelated", "VALUE = 1\n")
     shorter = project.go(count=3)  # which takes all rows over, and loads no library itself
     assert values(shorter) == right(1, 3)
-
-    project.install("unrelated", "VALUE = 1\n")
-    assert jobs(project.go()) == jobs(first)
+    assert jobs(shorter) == {**jobs(first), "rows": shorter["rows"].job}
 
     project.install("lower", "VALUE = 2\n", "2.0")
     updated = project.go("joblib", count=5)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
 import signal
 from pathlib import Path
@@ -23,7 +22,7 @@ from live_project import (
     stages,
     wait_for,
 )
-from on_a_terminal import all_from
+from on_a_terminal import command_on_a_terminal
 
 METHODS = stages("""\
 # loud
@@ -264,19 +263,10 @@ def test_units_in_processes_of_their_own(project: LogsProject) -> None:
     assert project.logs("threaded", "--unit", "t3") == "print of t3\n"
 
 
-def on_a_terminal(project: LogsProject) -> str:
-    """All that a run writes to a terminal of 80 columns."""
-    process, terminal = pty.fork()
-    if process == 0:
-        os.chdir(project.folder)
-        environment = {**project.environment(), "TERM": "xterm-256color", "COLUMNS": "80"}
-        os.execve(SHORTLOOP, [str(SHORTLOOP), "run", "loud"], environment)
-    return all_from(process, terminal)
-
-
 def test_on_a_terminal_lines_are_above_the_bar(project: LogsProject) -> None:
     project.ask()
-    said = on_a_terminal(project)
+    given = {**project.environment(), "TERM": "xterm-256color", "COLUMNS": "80"}
+    said = command_on_a_terminal([SHORTLOOP, "run", "loud"], project.folder, given)
     shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", said).replace("\r", "\n")
     assert "loud A | print of g0 漢字\n" in shown
     # Each line is written where the bar was, and the bar again below it.

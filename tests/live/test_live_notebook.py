@@ -13,18 +13,16 @@ from typing import ClassVar
 
 import pytest
 from kernel import Kernel
-from live_project import EmptyProject, in_short_folder, processes, script, wait_for
+from live_project import EmptyProject, in_short_folder, processes, script, stages, wait_for
 
-PANEL = """\
-from shortloop import File, stage
-
-
+PANEL = stages("""\
+# panel
 @stage
 def panel(file: File):
     import pandas as pd
 
     return {"rows": pd.read_csv(file.path, dtype={"firm": str})}
-"""
+""")
 SCRIPT = script('return run.build("panel", file=run.file("panel.csv"))')
 BEGIN = """\
 import os
@@ -56,6 +54,7 @@ def slopes(rows, unit: str, scale: float = 1.0):
         time.sleep(0.01)
     return {"slope": scale * line(rows)}
 """
+READY = BEGIN + HELPERS + SLOPES
 BUILD = """\
 panel = ax.build("panel", file=ax.file("panel.csv"))
 job = ax.build(slopes, panel=panel)
@@ -63,11 +62,26 @@ print(job, job["slope"].round(3).tolist())
 """
 
 
+OWN = """\
+from dataclasses import dataclass
+
+@dataclass
+class Own:
+    x: int
+
+@ax.stage
+def bad(n: int):
+    return {"own": Own(n)}
+
+ax.build(bad, n=3)
+"""
+
+
 class NotebookProject(EmptyProject):
     """A panel, read by a stage in a file, and no server."""
 
     sources: ClassVar = {
-        "methods/a_panel.py": PANEL,
+        **PANEL,
         "methods/own.py": "def own(x):\n    return x\n",
         "build_scripts/build_panel.py": SCRIPT,
     }
@@ -106,8 +120,7 @@ def shared() -> Iterator[NotebookProject]:
 def kernel(shared: NotebookProject) -> Iterator[Kernel]:
     """A notebook of several tests."""
     with shared.kernel() as kernel:
-        kernel.run(BEGIN)
-        kernel.run(HELPERS + SLOPES)
+        kernel.run(READY)
         yield kernel
 
 
@@ -147,8 +160,7 @@ def test_jobs_of_cells_are_jobs_like_others(project: NotebookProject) -> None:
             assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stdout + done.stderr
         assert "for             notebook" in project.shortloop("show", job).stdout
         # A build script uses its jobs, and knows nothing of its stages.
-        done = project.shortloop("run", "panel")
-        assert "0 jobs built, 1 reused" in done.stdout, done.stdout + done.stderr
+        assert "0 jobs built, 1 reused" in project.works("run", "panel")
         assert kernel.run(BUILD).startswith("reused panel")
 
 
@@ -156,17 +168,16 @@ def test_jobs_of_cells_are_jobs_like_others(project: NotebookProject) -> None:
 def test_a_new_kernel_finds_all_jobs(project: NotebookProject) -> None:
     for built in (True, False):
         with project.kernel() as kernel:
-            said = kernel.run(BEGIN + HELPERS + SLOPES + BUILD)
+            said = kernel.run(READY + BUILD)
         assert ("built" in said) is built
         wait_for(lambda: not project.processes())
     # What was written down of it may go.
     for file in (project.folder / "workdirs/.cache/cells").rglob("*"):
         if file.is_file():
             file.unlink()
-    done = project.shortloop("run", "panel")
-    assert "0 jobs built, 1 reused" in done.stdout, done.stdout + done.stderr
+    assert "0 jobs built, 1 reused" in project.works("run", "panel")
     with project.kernel() as kernel:
-        assert "built" not in kernel.run(BEGIN + HELPERS + SLOPES + BUILD)
+        assert "built" not in kernel.run(READY + BUILD)
     listed = subprocess.run(
         ["git", "-C", str(project.folder), "status", "--short"], capture_output=True, text=True, check=False
     )
@@ -226,6 +237,7 @@ def test_errors_say_the_lines_of_cells(kernel: Kernel) -> None:
         ("import pandas as pd\nax.build(fails, x=pd.DataFrame())", "found:        pandas"),
         ("ax.build(fails, x=[1, values])", "found:        numpy.ndarray"),
         ("ax.build('nothing')", "no such method"),
+        (OWN, "define Own at the top of a module of the project"),
         (
             "@ax.stage\ndef panel(x: int):\n    return {}\nax.build(panel, x=1)",
             "the project has a stage of this name in a file",
@@ -244,14 +256,10 @@ def test_an_interrupt_ends_the_job_and_keeps_what_is_done(project: NotebookProje
     hold = project.folder / ".computed.hold-k6"
     hold.touch()
     with project.kernel() as kernel:
-        kernel.run(BEGIN + HELPERS + SLOPES)
+        kernel.run(READY)
         sent = kernel.start(BUILD)
-        wait_for(
-            lambda: (
-                (project.folder / ".computed").exists()
-                and len((project.folder / ".computed").read_text().split()) >= 19
-            )
-        )
+        noted = project.folder / ".computed"
+        wait_for(lambda: noted.exists() and len(noted.read_text().split()) >= 19)
         kernel.manager.interrupt_kernel()
         _, error = kernel.finish(sent)
         assert "KeyboardInterrupt" in error
@@ -268,7 +276,7 @@ def test_an_interrupt_ends_the_job_and_keeps_what_is_done(project: NotebookProje
 @pytest.mark.slow
 def test_an_interrupt_ends_waiting_for_another_run(project: NotebookProject) -> None:
     with project.kernel() as kernel:
-        kernel.run(BEGIN + HELPERS + SLOPES + BUILD)
+        kernel.run(READY + BUILD)
         with (project.folder / "workdirs/.cache/jobs/run.lock").open("a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             assert "built" not in kernel.run(BUILD)  # what is there is found all the same
@@ -285,7 +293,7 @@ def test_an_interrupt_ends_waiting_for_another_run(project: NotebookProject) -> 
 def test_a_kernel_that_is_killed_leaves_nothing_running(project: NotebookProject, during: bool) -> None:
     hold = project.folder / ".computed.hold-b"
     kernel = project.kernel()
-    kernel.run(BEGIN + HELPERS + SLOPES + "panel = ax.build('panel', file=ax.file('panel.csv'))")
+    kernel.run(READY + "panel = ax.build('panel', file=ax.file('panel.csv'))")
     assert project.processes()
     if during:
         hold.touch()
@@ -296,8 +304,7 @@ def test_a_kernel_that_is_killed_leaves_nothing_running(project: NotebookProject
     kernel.client.stop_channels()
     kernel.manager.cleanup_resources()
     hold.unlink(missing_ok=True)
-    done = project.shortloop("run", "panel")
-    assert "0 jobs built, 1 reused" in done.stdout, done.stdout + done.stderr
+    assert "0 jobs built, 1 reused" in project.works("run", "panel")
 
 
 @pytest.mark.slow
@@ -305,11 +312,10 @@ def test_a_running_server_is_used_and_left(project: NotebookProject) -> None:
     project.start_server()
     try:
         with project.kernel() as kernel:
-            kernel.run(BEGIN + HELPERS + SLOPES + BUILD)
+            kernel.run(READY + BUILD)
         wait_for(lambda: not [each for each in project.processes() if "driver" in each])
         project.ax("status").ok()
-        done = project.ax("run", "panel")
-        assert "0 jobs built, 1 reused" in done.stdout, done.stdout + done.stderr
+        assert "0 jobs built, 1 reused" in project.ax("run", "panel").ok().stdout
     finally:
         project.stop_server()
 
@@ -318,7 +324,7 @@ def test_a_running_server_is_used_and_left(project: NotebookProject) -> None:
 def test_jobs_of_one_cell_and_of_several_stand_in_places_of_their_own(project: NotebookProject) -> None:
     loop = "jobs = [ax.build(slopes, panel=panel, scale=float(scale)) for scale in SCALES]"
     with project.kernel() as kernel:
-        kernel.run(BEGIN + HELPERS + SLOPES + "panel = ax.build('panel', file=ax.file('panel.csv'))")
+        kernel.run(READY + "panel = ax.build('panel', file=ax.file('panel.csv'))")
         said = kernel.run("SCALES = (1, 2)\n" + loop, "cell-1")
         assert re.findall(r"  (new|option .*)\n", said) == ["new", "new"]
         said = kernel.run("SCALES = (1, 3)\n" + loop, "cell-1")

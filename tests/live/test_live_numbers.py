@@ -1,4 +1,5 @@
-"""docs/numbers.ipynb runs as it is where a study has run, and has the numbers of its report."""
+"""docs/numbers.ipynb runs as it is where a study has run, and has the numbers of its report. What docs/ say
+of a second build script, and of a notebook, works in a new project and a real kernel."""
 
 from __future__ import annotations
 
@@ -11,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from live_project import Begun
 from source_tree import ROOT
 
 from shortloop.analyses import find_analyses
-from shortloop.cli.init import write_project
+from shortloop.cli.init import EXAMPLE, write_project
 
 pytestmark = pytest.mark.slow
 nbformat = pytest.importorskip("nbformat", reason="nbclient, which runs notebooks, is not installed")
@@ -63,8 +65,13 @@ def book(project: Begun) -> Any:
     """The notebook, run, with one more cell."""
     read = nbformat.read(project.folder / BOOK.name, as_version=4)
     read.cells.append(nbformat.v4.new_code_cell(LEFT, id="left"))
+    return executed(project, read)
+
+
+def executed(project: Begun, book: Any) -> Any:
+    """A notebook, run in a kernel."""
     resources = {"metadata": {"path": str(project.folder)}}
-    client = nbclient.NotebookClient(read, timeout=300, kernel_name="python3", resources=resources)
+    client = nbclient.NotebookClient(book, timeout=300, kernel_name="python3", resources=resources)
     return client.execute(env=project.environment())
 
 
@@ -125,3 +132,48 @@ def test_what_it_takes_away_says_where_it_is_from(project: Begun, book: Any) -> 
     (train, *_) = [each for each in made.values() if each["stage"] == "train"]
     assert train["options"]["estimator"]["kind"] == "lda"
     assert "numpy" in train["versions"]
+
+
+CELLS = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "notebooks.md").read_text(encoding="utf-8"), re.S)
+PAGE = (ROOT / "docs" / "your-own-analysis.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def analysis() -> Iterator[Begun]:
+    # Not tmp_path: the path of a Unix socket must be short.
+    with tempfile.TemporaryDirectory(prefix="sl-") as above:
+        write_project(Path(above) / "new", EXAMPLE)
+        panel = Path(above) / "new/data/panel.parquet"
+        rows = pd.read_parquet(panel)
+        rows[rows["firm"].isin(sorted(set(rows["firm"]))[:40])].to_parquet(panel)  # of 500
+        yield Begun(Path(above) / "new")
+
+
+def test_a_second_build_script_shares_jobs(analysis: Begun) -> None:
+    (script,) = re.findall(r"```python\n# (build_scripts/build_market.py)\n(.*?)```", PAGE, re.S)
+    analysis.write(*script)
+    assert " built " in analysis.works("run", "analysis")
+    assert "0 jobs built, 2 reused" in analysis.works("run", "market")
+
+
+def said_by(analysis: Begun, cells: list[str]) -> list[str]:
+    """What each cell gave."""
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    return [
+        "".join(str(out.get("text") or out.get("data", {}).get("text/plain", "")) for out in cell.outputs)
+        for cell in executed(analysis, book).cells
+    ]
+
+
+def test_the_notebook_of_the_docs(analysis: Begun) -> None:
+    assert len(CELLS) == 3
+    *_, last = said_by(analysis, CELLS)
+    assert "spread" in last
+    assert "F001" in last
+    assert re.search(r"built growth +main-\d+", last)
+    edit = "LEAST = 6\njob = ax.build(growth, panel=panel, column='investment')"
+    *_, last, size, edited = said_by(analysis, [*CELLS, "len(job['spread']), str(job)", edit])
+    assert "built" not in last
+    assert size.startswith("(40, 'main-")
+    assert "code of a_growth.LEAST" in edited
+    assert "0 jobs built" in analysis.works("run", "market")

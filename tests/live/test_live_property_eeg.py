@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from live_project import write_recording
-from random_edits import RandomProject, contents
+from random_edits import RandomProject
 
 pytestmark = [
     pytest.mark.skipif("EDITS" not in os.environ, reason="takes minutes: `make soak` does it"),
@@ -197,7 +197,7 @@ def test_random_edits_of_a_study() -> None:
     rng = random.Random(SEED)
     with tempfile.TemporaryDirectory(prefix="sl-") as folder:
         project = StudyProject(Path(folder), rng)
-        assert is_right(project, "slices")
+        assert project.is_right("slices")
         for number in range(RUNS):
             harmless = number % 4 == 3
             every = CHANGE_NOTHING if harmless else MAY_CHANGE
@@ -208,22 +208,9 @@ def test_random_edits_of_a_study() -> None:
             print(*(each.__name__ for each in edits), engine, flush=True)
             if rng.random() < 0.2:
                 print("ended on the way by", project.kill(), flush=True)
-            if not is_right(project, engine):
+            if not project.is_right(engine):
                 project.put_all_back()
-                assert is_right(project, engine)
+                assert project.is_right(engine)
             if harmless:
                 assert not any(fresh for *_, fresh in project.jobs())
     print(f"{RUNS} runs")
-
-
-def is_right(project: StudyProject, engine: str) -> bool:
-    """Whether a run leaves what it must; false if that fails, as then the run must."""
-    done, must = project.go(engine), project.expected()
-    if must is None:
-        assert done.returncode, done.stdout + done.stderr
-        return False
-    assert done.returncode == 0, done.stdout + done.stderr
-    found = contents([job for *job, _ in project.jobs()])
-    assert found.keys() == must.keys()
-    assert not [name for name in must if found[name] != must[name]]
-    return True

@@ -1,40 +1,29 @@
-"""Units that refer to input files by path, and files of equal content: after an edit or a rename, results are
-those of the files as they are now, on slices and on joblib."""
+"""Units that refer to input files in any way, and files of equal content: after an edit or a rename, results
+are those of the files as they are now."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
 from cases import first_cases
-from live_project import EmptyProject, fixture_of
+from live_project import EmptyProject, fixture_of, script, stages
 from random_units import ARITHMETIC, KINDS, MEASURE, ORDER
 
 from shortloop.stages.results import Result
 
-NAMES = """\
-from shortloop import File, stage
-
-
+SCRIPT = script(f"""
+files = run.files(sorted(Path("data").glob("s*/*.csv")))
+for kind in {KINDS}:
+    run.build("measure", partition=kind, files=files, kind=kind, how="given")
+return run.build("names", files=files, named={{"first": files[:1], "rest": files[1:]}})
+""")
+METHODS = stages("""\
+# names
 @stage
 def names(files: list[File], named: dict[str, list[File]]):
     found = {f"{file.path.parent.name}/{file.path.name}": file.path.read_text() for file in files}
     return {"found": found, "named": {name: [each.path.name for each in of] for name, of in named.items()}}
-"""
-SCRIPT = """\
-from pathlib import Path
-
-from shortloop import pipeline
-
-KINDS = {kinds}
-
-
-@pipeline
-def main(run):
-    files = run.files(sorted((Path(__file__).parents[1] / "data").glob("s*/*.csv")))
-    for kind in KINDS:
-        run.build("measure", partition=kind, files=files, kind=kind, how="given")
-    return run.build("names", files=files, named={{"first": files[:1], "rest": files[1:]}})
-"""
+""")
 ALONE = ("path", "text", "folder", "data", "map")
 
 
@@ -42,11 +31,11 @@ class ReferencesProject(EmptyProject):
     """A stage for each kind of reference, and one that leaves names."""
 
     sources: ClassVar = {
+        **METHODS,
         "methods/a_measure.py": MEASURE,
         "methods/order.py": ORDER,
         "methods/arithmetic.py": ARITHMETIC.format(plus=0),
-        "methods/a_names.py": NAMES,
-        "build_scripts/build_x.py": SCRIPT.format(kinds=KINDS),
+        "build_scripts/build_x.py": "from pathlib import Path\n" + SCRIPT,
     }
     run_name = "x"
 
@@ -81,11 +70,8 @@ def test_the_edit_of_a_file_reaches_the_units_that_refer_to_it(
 def test_names_are_those_that_files_have_now(project: ReferencesProject) -> None:
     project.write_values(5, 5, 6)
     found = project.go("slices")
-    assert found["names"].facts["found"] == {
-        "s1/one1.csv": "5\n5\n",
-        "s2/one2.csv": "5\n5\n",
-        "s3/one3.csv": "6\n6\n",
-    }
+    texts = {"s1/one1.csv": "5\n5\n", "s2/one2.csv": "5\n5\n", "s3/one3.csv": "6\n6\n"}
+    assert found["names"].facts["found"] == texts
     assert found["path"]["x"].tolist() == [5, 5, 6]
     data = project.folder / "data"
     (data / "s3" / "one3.csv").rename(data / "s3" / "new.csv")

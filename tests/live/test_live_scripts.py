@@ -6,16 +6,14 @@ from typing import ClassVar
 
 import pytest
 from cases import first_cases
-from live_project import EmptyProject, fixture_of
+from live_project import EmptyProject, fixture_of, stages
 
-COUNT = """\
-from shortloop import stage
-
-
+METHODS = stages("""\
+# count
 @stage
 def count(to: int, words: str = ""):
     return {"numbers.txt": " ".join(map(str, range(to))), "words": words}
-"""
+""")
 SCRIPT = """\
 from shortloop import Settings, pipeline
 
@@ -32,14 +30,13 @@ TEXT = "numbers.txt"
 
 
 class Scripts(EmptyProject):
-    """A stage, and scripts that build it."""
+    """A stage, and a script that builds it with its settings."""
 
-    sources: ClassVar = {"methods/a_count.py": COUNT}
-
-    def begin(self) -> None:
-        """One script and its settings, whatever was there."""
-        self.write("build_scripts/build_counts.py", SCRIPT)
-        self.write("counts.toml", "to = 3\n")
+    sources: ClassVar = {
+        **METHODS,
+        "build_scripts/build_counts.py": SCRIPT,
+        "counts.toml": "to = 3\n",
+    }
 
     def results(self) -> dict[str, str]:
         found = (self.folder / "results").glob(f"*/{TEXT}")
@@ -51,7 +48,7 @@ shared = fixture_of(Scripts)
 
 @pytest.fixture
 def project(shared: Scripts) -> Scripts:
-    shared.begin()
+    shared.restore()
     return shared
 
 
@@ -71,20 +68,6 @@ def test_scripts_and_settings_have_folders_of_their_own(project: Scripts) -> Non
         assert f"results: results/{folder}: {TEXT}" in project.works("run", script, *more)
         wanted[folder] = text
         assert project.results() == wanted
-
-
-def test_a_script_that_is_not_there(project: Scripts) -> None:
-    """`ax run` looks for it in all packages, also in the first of the configuration, and says so."""
-    for command in ("run", "plan"):
-        done = project.shortloop(command, "nosuch")
-        assert done.returncode == 1
-        assert "no such build script" in done.stderr
-        assert "nosuch" in done.stderr
-        assert "build_counts" in done.stderr
-        assert "Traceback" not in done.stderr
-    done = project.ax("run", "nosuch")
-    assert done.returncode != 0
-    assert 'No build script "build_nosuch" found in {' in done.stdout + done.stderr
 
 
 @first_cases(2, "taken", ["run", "run, other, settings: Counts", "run, settings", "run, settings: int"])

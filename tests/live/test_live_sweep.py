@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import os
-import pty
 import re
 import signal
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from typing import ClassVar
 
 import pytest
 from live_project import PATIENCE, SHORTLOOP, fixture_of, script, wait_for
-from on_a_terminal import all_from
+from on_a_terminal import command_on_a_terminal
 from powers_project import PowersProject
 
 NO_SETTINGS = script('return run.build("first", seed=1)')
@@ -230,11 +229,7 @@ def test_a_sweep_of_a_study(study: SweptStudy) -> None:
 
 def test_a_terminal_shows_what_runs(project: Swept) -> None:
     """A line that is drawn again and again, and one for each that is done."""
-    process, terminal = pty.fork()
-    if process == 0:
-        os.chdir(project.folder)
-        words = ("sweep", "--script", "powers", "--set", "power=1,2,3", "--set", "seed=7")
-        os.execve(SHORTLOOP, [str(SHORTLOOP), *words], project.environment())
-    text = all_from(process, terminal)
+    words = (SHORTLOOP, "sweep", "--script", "powers", "--set", "power=1,2,3", "--set", "seed=7")
+    text = command_on_a_terminal(words, project.folder, project.environment())
     assert "checking combinations: 3 of 3" in text
     assert len(counts(text.replace("\r", "\n"))) == 3, text

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import ClassVar
 
 import pytest
-from live_project import EmptyProject, fixture_of, script
-
-from shortloop.stages.results import Result
+from live_project import EmptyProject, fixture_of, script, stages
 
 FIRMS = 40
 # How each stage finds its units, and what it computes of one; the value is always the number of the firm.
@@ -61,30 +59,27 @@ def found(file: File):
         'opened.filter(pyarrow.compute.equal(opened["firm"], rows)).to_pandas()["x"].mean()',
     ),
 }
-METHOD = """\
+METHODS = stages(
+    "".join(
+        f"""\
+# {name}
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import polars as pl
 import pyarrow.compute
-
-from shortloop import File, stage
 
 {units}
 
 @stage(units=found)
 def {name}(rows, unit: str):
-    import os
+    return {{"x": float({value}), "process": os.getpid()}}
 
-    import numpy as np
-
-    pools = np.array(os.getpid())
-    return {{"x": float({value}), "process": pools}}
 """
-AT_IMPORT = """\
+        for name, (units, value) in STAGES.items()
+    )
+    + """\
+# at_import
 from concurrent.futures import ThreadPoolExecutor
-
-from shortloop import stage
 
 threads = ThreadPoolExecutor(1)
 threads.submit(abs, 1).result()
@@ -98,25 +93,17 @@ def found():
 def at_import(number):
     return {"x": threads.submit(abs, number).result()}
 """
+)
 SCRIPT = script('return run.build("{name}", file=run.file("firms.csv"))')
 
 
 class ThreadsProject(EmptyProject):
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        rows = [f"f{number:02},{number}\n" for number in range(FIRMS) for _ in range(3)]
-        self.write("firms.csv", "firm,x\n" + "".join(rows))
-        for name, (units, value) in STAGES.items():
-            self.write_stage(name, METHOD.format(name=name, units=units, value=value))
-
-    def write_stage(self, name: str, method: str, script: str = SCRIPT) -> None:
-        self.write(f"methods/a_{name}.py", method)
-        self.write(f"build_scripts/build_{name}.py", script.format(name=name))
-
-    def last(self, name: str) -> Result:
-        """The job of a stage in its last run."""
-        self.run_name = name
-        return self.last_results()[name]
+    sources: ClassVar = {
+        **METHODS,
+        "firms.csv": "firm,x\n" + "".join(f"f{number:02},{number}\n" * 3 for number in range(FIRMS)),
+        **{f"build_scripts/build_{name}.py": SCRIPT.format(name=name) for name in STAGES},
+        "build_scripts/build_at_import.py": script('return run.build("at_import")'),
+    }
 
 
 project = fixture_of(ThreadsProject)
@@ -125,7 +112,8 @@ project = fixture_of(ThreadsProject)
 @pytest.mark.parametrize("name", STAGES)
 def test_units_are_computed_on_all_slices(project: ThreadsProject, name: str) -> None:
     project.works("run", name)
-    found = project.last(name)
+    project.run_name = name
+    found = project.last_result(name)
     assert found.facts["units"] == [f"f{number:02}" for number in range(FIRMS)]
     assert found["x"].tolist() == [*range(FIRMS)]
     assert found.record["engine"]["name"] == "slices"
@@ -134,5 +122,4 @@ def test_units_are_computed_on_all_slices(project: ThreadsProject, name: str) ->
 
 
 def test_threads_that_are_started_as_a_method_is_imported(project: ThreadsProject) -> None:
-    project.write_stage("at_import", AT_IMPORT, SCRIPT.replace(', file=run.file("firms.csv")', ""))
     project.works("run", "at_import")

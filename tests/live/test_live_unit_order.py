@@ -9,7 +9,7 @@ import signal
 from typing import Any, ClassVar
 
 from cases import first_cases
-from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of, script, wait_for
+from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of, script, stages, wait_for
 
 from shortloop.store.crash_repair import kept_units
 
@@ -63,60 +63,47 @@ def number(read):
 def names_of(count, first):
     return [f"u{each}" for each in range(first, first + count)]
 '''
-COUNTED = """
+COUNTED = """\
+from methods import sources
+
+
 def count(name):
     with open(os.environ["COMPUTED"], "a") as stream:
         stream.write(f"{name}\\n")
     if os.path.exists(os.environ["COMPUTED"] + ".slow"):
         time.sleep(0.05)
-"""
-EACH = f'''\
-"""Units of a function."""
-
-import os
-import time
-
-from methods import sources
-from shortloop import stage
 
 
 def parts(source: str, count: int, first: int = 0):
     return getattr(sources, source)(sources.names_of(count, first))
 
+"""
+METHODS = stages(f"""\
+# each
 {COUNTED}
-
 @stage(units=parts)
 def each(read, factor: float = 1.0):
     count(sources.number(read))
     return {{"x": factor * sources.number(read)}}
-'''
-NAMED = (
-    EACH.replace("def each(read,", "def named(read, unit: str,")
-    .replace('{"x"', '{"said": unit, "x"')
-    .replace("Units of a function", "Units of a function that asks for their names")
-)
-OWN = f'''\
-"""Units of a class, which are known by their number alone."""
 
-import os
-import time
-
-from methods import sources
-from shortloop.exax.method import exax_method
-from shortloop.stages.stage import Finished, Out, Stage
-
+# named
 {COUNTED}
+@stage(units=parts)
+def named(read, unit: str, factor: float = 1.0):
+    count(sources.number(read))
+    return {{"said": unit, "x": factor * sources.number(read)}}
 
+# own
+{COUNTED}
+@stage
 class Own(Stage):
-    """Units."""
-
     source: str
     count: int
     first: int = 0
     factor: float = 1.0
 
     def open(self):
-        units = getattr(sources, self.source)(sources.names_of(self.count, self.first))
+        units = parts(self.source, self.count, self.first)
         pairs = list(units.items() if isinstance(units, dict) else units)
         self._names = [name for name, _ in pairs]
         self._reads = [read for _, read in pairs]
@@ -133,10 +120,7 @@ class Own(Stage):
 
     def finish(self, out):
         return Finished({{"units": self._names}})
-
-
-globals().update(exax_method(Own, __file__))
-'''
+""")
 SCRIPT = script(
     """
 for stage, options in asked:
@@ -150,13 +134,7 @@ return job
 class OrderProject(EmptyProject):
     """Stages whose units have no order."""
 
-    sources: ClassVar = {
-        "methods/sources.py": SOURCES,
-        "methods/a_each.py": EACH,
-        "methods/a_named.py": NAMED,
-        "methods/a_own.py": OWN,
-        "build_scripts/build_x.py": SCRIPT,
-    }
+    sources: ClassVar = {**METHODS, "methods/sources.py": SOURCES, "build_scripts/build_x.py": SCRIPT}
     run_name = "x"
 
     def ask(self, *jobs: tuple[str, dict[str, Any]]) -> None:

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 import pytest
-from live_project import EmptyProject, fixture_of, script
+from live_project import EmptyProject, fixture_of, script, stages
 
 # By name: the library, if it may be missing, how it reads, in a folder D, and what the warning must name.
 READERS: dict[str, tuple[str, str, str]] = {
@@ -37,11 +37,7 @@ READERS: dict[str, tuple[str, str, str]] = {
     "polars_csv": ("polars", "pl.read_csv(D + '/a.csv')", "a.csv"),
     "polars_scan": ("polars", "pl.scan_parquet(D + '/a.parquet').collect(engine='in-memory')", "a.parquet"),
     "polars_pattern": ("polars", "pl.scan_parquet(D + '/many/*.parquet').collect()", "many/b.parquet"),
-    "duckdb_query": (
-        "duckdb",
-        'load("duckdb").sql(f"select * from \'{D}/a.parquet\'").fetchall()',
-        "a.parquet",
-    ),
+    "duckdb_query": ("duckdb", 'load("duckdb").sql(f"from \'{D}/a.parquet\'").fetchall()', "a.parquet"),
     "duckdb_read": ("duckdb", "load('duckdb').read_csv(D + '/a.csv').fetchall()", "a.csv"),
     "duckdb_connection": (
         "duckdb",
@@ -89,10 +85,8 @@ def {name}():
     {how}
     return {{"v": 1}}
 """
-DECLARED = """\
-from shortloop import File, stage
-
-
+DECLARED = stages("""\
+# declared
 @stage
 def declared(table: File, rows: File):
     import importlib.metadata
@@ -131,7 +125,7 @@ def declared(table: File, rows: File):
     matplotlib.font_manager.findfont("DejaVu Sans")
     pd.Timestamp("2024-01-01", tz="Europe/Stockholm")
     return {name: str(each) for name, each in found.items()}
-"""
+""")
 SCRIPT = script("""
 for name in {names}:
     run.build(name)
@@ -165,7 +159,7 @@ class Unseen(EmptyProject):
         "data/a.txt": "1\n",
         "data/a.sh": "echo 1\n",
         "data/a.py": "print(1)\n",
-        "methods/a_declared.py": DECLARED,
+        **DECLARED,
         "methods/cfg.json": "1",
         "helper.py": "VALUE = open('data/a.txt').read()\n",
         "build_scripts/build_imported.py": SCRIPT.format(names=["imported"]),

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from live_project import AX, PATIENCE, SHORTLOOP, EmptyProject, processes, wait_for
-from toy_sources import FAULTS, FIRST, JOIN, MORE, SCALE, SCRIPT, STEPS, UNITS
+from toy_sources import FAULTS, JOIN, METHODS, MORE, SCRIPT, STEPS, UNITS
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,7 @@ class DagProject(EmptyProject):
     """Toy jobs, as `dag.json` lists them."""
 
     sources: ClassVar = {
-        "methods/a_first.py": FIRST,
-        "methods/a_scale.py": SCALE,
+        **METHODS,
         "methods/a_join.py": JOIN,
         "methods/faults.py": FAULTS,
         **{f"methods/step_{method}.py": text for method, text in STEPS.items()},

@@ -1,17 +1,17 @@
 """Sources of toy methods: made of units or not, from a file, from one job, from many."""
 
+from live_project import stages
+
 UNITS = 4  # of the first method
 
-FIRST = """\
-from __future__ import annotations
-
+METHODS = stages("""\
+# first
 from methods.faults import fault
 from methods.lazy import deep
 from methods.step_first import first
-from shortloop.exax.method import exax_method
-from shortloop.stages.stage import File, Out, Stage
 
 
+@stage
 class First(Stage):
     number: int
     length: int
@@ -38,19 +38,13 @@ class First(Stage):
         fault("synthesis", self.number)
         return super().finish(out)
 
-
-globals().update(exax_method(First, __file__))
-"""
-SCALE = """\
-from __future__ import annotations
-
+# scale
 from methods.faults import fault
 from methods.stars import *
 from methods.step_scale import scale
-from shortloop.exax.method import exax_method
-from shortloop.stages.stage import Job, Out, Stage
 
 
+@stage
 class Scale(Stage):
     siblings = ("number",)
     number: int
@@ -74,10 +68,7 @@ class Scale(Stage):
     def finish(self, out):
         fault("synthesis", self.number)
         return super().finish(out)
-
-
-globals().update(exax_method(Scale, __file__))
-"""
+""")
 JOIN = """\
 from methods.faults import fault
 from methods.step_join import join

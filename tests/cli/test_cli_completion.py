@@ -162,7 +162,7 @@ echo "${{COMPREPLY[@]}}"
 @first_cases(1, "shell", ["bash", "zsh", "fish"])
 def test_it_is_installed(tmp_path: Path, shell: str) -> None:
     own = {"HOME": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
-    done = ended([COMMAND, "--install-completion", shell], **own)
+    done = ended([COMMAND, "--install-completion", shell], tmp_path, **own)
     assert done.returncode == 0, done.stderr
     files = [file for file in tmp_path.rglob("*") if file.is_file()]
     assert any("_SHORTLOOP_COMPLETE" in file.read_text(encoding="utf-8") for file in files)

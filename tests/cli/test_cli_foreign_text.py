@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
-import pty
-import subprocess
 import sys
-import termios
 from pathlib import Path
 
 import pytest
 from cases import first_cases
+from on_a_terminal import ROOT, command_on_a_terminal
 from toy_jobs import CODE, ToyJobs, toy_project, with_code
 
 from shortloop.cli import output
 from shortloop.store.loaded import load
 
-ROOT = Path(__file__).resolve().parents[2]
 ESCAPE = "\x1b]0;mine\x07\x1b[2J\x9b31m\u202e"
 SHOWN = r"\x1b]0;mine\x07\x1b[2J\x9b31m\u202e"
 
@@ -51,31 +48,6 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def on_terminal(folder: Path, *arguments: str) -> str:
-    """What a command writes to a terminal."""
-    leader, follower = pty.openpty()
-    termios.tcsetwinsize(follower, (50, 500))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "shortloop", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "500"},
-        stdin=subprocess.DEVNULL,
-        stdout=follower,
-        stderr=follower,
-    )
-    os.close(follower)
-    said = b""
-    try:
-        while part := os.read(leader, 65536):
-            said += part
-    except OSError:  # all is read
-        pass
-    os.close(leader)
-    process.wait(timeout=60)
-    assert b"Traceback" not in said
-    return said.decode()
-
-
 @first_cases(
     3,
     "command",
@@ -94,7 +66,10 @@ def on_terminal(folder: Path, *arguments: str) -> str:
     ids=lambda command: " ".join(command).replace(ESCAPE, "ESCAPE"),
 )
 def test_commands_show_what_a_terminal_would_obey(project: Path, command: tuple[str, ...]) -> None:
-    shown = on_terminal(project, *command)
+    given = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"}
+    program = [sys.executable, "-m", "shortloop", *command]
+    shown = command_on_a_terminal(program, project, given, columns=500, may_fail=True)
+    assert "Traceback" not in shown
     assert SHOWN in shown
     # Of what is left, all is ours: colours and bold.
     assert "\x1b]" not in shown

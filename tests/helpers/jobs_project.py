@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +13,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from python_process import ended
 
 from shortloop.exax.evidence import watchers
 from shortloop.keys import closure, code, hashing, methods, source
@@ -82,15 +81,7 @@ def make_job(
 
 def fresh_python(code: str, cwd: Path, *arguments: str, **environment: str) -> str:
     """What a new process prints."""
-    done = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = ended(["-c", code, *arguments], cwd, **environment)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

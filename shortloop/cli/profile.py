@@ -10,7 +10,7 @@ from pathlib import Path
 from shortloop.base.errors import InputError
 from shortloop.base.text import counted, duration
 from shortloop.cli.logs import jobs_named
-from shortloop.cli.output import Waiting, print_document, print_facts, print_lines, print_table
+from shortloop.cli.output import Waiting, print_facts, print_json, print_lines, print_table
 from shortloop.profile.job_times import JobTimes
 from shortloop.profile.profilers import PROFILERS, Report
 from shortloop.profile.repeat import Repeated, repeat
@@ -87,14 +87,9 @@ def print_run_times(number: int | None, how: str, as_json: bool) -> None:
     for job in times.jobs.values():
         waiting[job.stage] += times.waited(job)
     if as_json:
-        print_document(
-            {
-                "run": number,
-                "seconds": times.seconds,
-                "critical_path": [{**step.job._asdict(), "waited": step.waited} for step in path],
-                "idle": times.idle,
-                "waited": dict(waiting),
-            }
+        steps = [{**step.job._asdict(), "waited": step.waited} for step in path]
+        print_json(
+            run=number, seconds=times.seconds, critical_path=steps, idle=times.idle, waited={**waiting}
         )
         return
     jobs, on_path = times.jobs.values(), sum(step.job.seconds for step in path)
@@ -164,7 +159,7 @@ def profile_job(job: str, how: str, functions: Sequence[str], output: Path | Non
         times = JobTimes(repeated.times)
         report = profiler.report(Path(folder), times)
     if as_json:
-        print_document(_fields(how, repeated, times, report))
+        print_json(**_fields(how, repeated, times, report))
     else:
         _print(profiler.what, repeated, times, report)
 

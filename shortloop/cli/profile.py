@@ -143,7 +143,7 @@ def profile_job(job: str, how: str, functions: Sequence[str], output: Path | Non
     except OSError as error:
         raise InputError("results cannot be written there", file=place, found=error.strerror) from None
     kind = PROFILERS[how]
-    profiler = kind(job_directory(job), place, f"{job}, repeated with {kind.what}", functions)
+    profiler = kind(job_directory(job), place, job, functions)
     with (
         tempfile.TemporaryDirectory(prefix="shortloop-profile-") as folder,
         Waiting("computed", lambda part: f"{part} %" if part < 100 else "the units") as waiting,

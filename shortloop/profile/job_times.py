@@ -49,19 +49,16 @@ class JobTimes:
 
     @cached_property
     def workers(self) -> list[Worker]:
-        found: defaultdict[int, list[Timed]] = defaultdict(list)
+        found: defaultdict[int, list[tuple[float, ...]]] = defaultdict(list)
         for each in self.units:
-            found[each.process].append(each)
-        sums = {
-            of: [sum(values) for values in zip(*(unit[-4:] for unit in units))] for of, units in found.items()
-        }
-        return [Worker(of, len(found[of]), *sums[of]) for of in found]
+            found[each.process].append(each[-4:])
+        return [Worker(of, len(units), *map(sum, zip(*units))) for of, units in found.items()]
 
     @cached_property
     def phases(self) -> dict[str, float]:
         """Seconds of each phase, without the units that `prepare` computes or waits for."""
-        phases = {PREPARE: _span(self._of("prepare")), UNITS: _span(self.units)}
-        phases[FINISH] = _span(self._of("synthesis"))
+        times = {PREPARE: self._of("prepare"), UNITS: self.units, FINISH: self._of("synthesis")}
+        phases = {name: _span(each) for name, each in times.items()}
         if self.is_within_prepare:
             phases[PREPARE] = max(phases[PREPARE] - phases[UNITS], 0.0)
         return {name: seconds for name, seconds in phases.items() if seconds}
@@ -126,7 +123,7 @@ class JobTimes:
         if most == "waiting":
             return f"waiting, {share}: processes of units do not compute; {calls(UNITS)}"
         if most == UNITS:
-            return f"computing units, {share}: {calls(UNITS)}"
+            return f"computing units, {share}: {calls(most)}"
         if most == PREPARE and self.has_workers:
             return f"the start of workers, {share}: until the first of them computes a unit"
         return f"{most}, {share}, which one process does alone: {calls(most)}"
@@ -148,17 +145,11 @@ class Calls:
         self.stats: dict[str, Any] = {}  # of cProfile, by phase
         for file in sorted(files):
             phase = PHASES[file.name.partition("-")[0]]
-            if phase in self.stats:
-                self.stats[phase].add(str(file))
-            else:
-                self.stats[phase] = Stats(str(file))
+            self.stats[phase] = self.stats.get(phase, Stats()).add(str(file))
 
     def merged(self) -> Stats:
-        first, *others = self.stats.values()
         whole = Stats()
-        for each in (first, *others):
-            whole.add(each)
-        return whole
+        return whole.add(*self.stats.values()) if self.stats else whole
 
     def main(self, phase: str) -> str:
         """Describe the function of the user's own that takes most of a phase, and what it calls most."""

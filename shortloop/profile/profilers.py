@@ -9,22 +9,23 @@ import shutil
 import sysconfig
 from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from shortloop.base.errors import TransientError
 from shortloop.base.extras import need
 from shortloop.base.text import amount, duration
 from shortloop.exax import repeated_job
 from shortloop.profile import recorders
-from shortloop.profile.flame_graph import flame_graph, frame_of_calls, frame_of_stacks
+from shortloop.profile.flame_graph import Frame, flame_graph, frame_of_calls, frame_of_stacks
 from shortloop.profile.job_times import PHASES, Calls, Function, JobTimes, is_users, place_of
 from shortloop.store.setup import setup_of
 from shortloop.units import recording
 
 LISTED = 12  # functions, lines or places
 RATE = 100  # samples a second
+Key = TypeVar("Key")
 FRAME = re.compile(r"(.+) \((.+?)(?::(\d+))?\)")  # of py-spy
 
 
@@ -40,6 +41,7 @@ class Report(NamedTuple):
 class Profiler(ABC):
     """A profiler; what it finds is written into a folder."""
 
+    name: ClassVar[str]  # of its option, and of its files
     what: ClassVar[str]
     recorder: ClassVar[str] = "nothing"  # function of `recorders`
     library: ClassVar[str] = ""  # of the extra `profile`, by the name that it is imported by
@@ -57,6 +59,14 @@ class Profiler(ABC):
     def prefix(self) -> list[str]:
         return []
 
+    def page(self, whole: Frame, found: str, amount: Callable[[float], str] = duration) -> Path:
+        """Write a flame graph, with what was found above it."""
+        file = self.place / f"{self.name}.html"
+        file.write_text(
+            flame_graph(whole, f"{self.title}, repeated with {self.what}", found, amount), "utf-8"
+        )
+        return file
+
     @abstractmethod
     def report(self, folder: Path, times: JobTimes) -> Report:
         """Read what was recorded in the scratch folder."""
@@ -65,22 +75,20 @@ class Profiler(ABC):
 class Time(Profiler):
     """Calls of functions, by cProfile."""
 
-    what, recorder = "cProfile", "time"
+    name, what, recorder = "time", "cProfile", "time"
 
     def report(self, folder: Path, times: JobTimes) -> Report:
         files = folder.glob(f"*{recorders.TIME}")
         waits = times.has_workers  # `prepare`, for them
         calls = Calls(file for file in files if not (waits and file.name.startswith("prepare")))
         bottleneck = times.bottleneck(calls.main)
-        page, kept = self.place / "time.html", self.place / "time.prof"
-        page.write_text(flame_graph(frame_of_calls(calls), self.title, bottleneck), encoding="utf-8")
+        page, kept = self.page(frame_of_calls(calls), bottleneck), self.place / "time.prof"
         merged: Any = calls.merged()
         merged.dump_stats(str(kept))
-        total = sum(each[2] for each in merged.stats.values()) or 1.0
-        found = sorted(merged.stats.items(), key=lambda each: -each[1][2])[:LISTED]
+        own = {function: each[2] for function, each in merged.stats.items()}
         rows = [
-            (duration(own), f"{own / total:.0%}", f"{number:,}", place_of(function))
-            for function, (_, number, own, *_) in found
+            (duration(took), share, f"{merged.stats[function][1]:,}", place_of(function))
+            for function, took, share in _largest(own)
         ]
         return Report(bottleneck, ("own time", "share", "calls", "function"), rows, [page, kept])
 
@@ -88,7 +96,7 @@ class Time(Profiler):
 class Lines(Profiler):
     """Lines of functions, by line_profiler."""
 
-    what, recorder, library = "line_profiler", "lines", "line_profiler"
+    name, what, recorder, library = "lines", "line_profiler", "lines", "line_profiler"
 
     def order(self) -> list[str]:
         return [recorders.__name__, self.recorder, *(self.functions or [self.method])]
@@ -96,57 +104,53 @@ class Lines(Profiler):
     def report(self, folder: Path, times: JobTimes) -> Report:
         from line_profiler import show_text
 
-        merged: defaultdict[Any, Counter[int]] = defaultdict(Counter)
-        hits: defaultdict[Any, Counter[int]] = defaultdict(Counter)
+        lines: defaultdict[Any, dict[int, tuple[int, int]]] = defaultdict(dict)  # hits and time of each
         unit = 1.0
-        for file in sorted(folder.glob(f"*{recorders.LINES}")):
-            timings, unit = pickle.loads(file.read_bytes())
-            for function, lines in timings.items():
-                for line, number, took in lines:
-                    hits[function][line] += number
-                    merged[function][line] += took
+        for recorded in sorted(folder.glob(f"*{recorders.LINES}")):
+            timings, unit = pickle.loads(recorded.read_bytes())
+            for of, timed in timings.items():
+                for line, number, took in timed:
+                    before = lines[of].get(line, (0, 0))
+                    lines[of][line] = before[0] + number, before[1] + took
         file = self.place / "lines.txt"
         with file.open("w", encoding="utf-8") as stream:
-            listed = {
-                of: [(at, hits[of][at], lines[at]) for at in sorted(lines)] for of, lines in merged.items()
-            }
+            listed = {of: [(at, *each[at]) for at in sorted(each)] for of, each in lines.items()}
             show_text(listed, unit, stream=stream, sort=True, stripzeros=True)
-        total = sum(lines.total() for lines in merged.values()) or 1
-        every = Counter({(of, line): took for of, lines in merged.items() for line, took in lines.items()})
+        took_of = {(of, line): float(each[1]) for of, every in lines.items() for line, each in every.items()}
         rows = []
-        for (of, line), took in every.most_common(LISTED):
-            code = linecache.getline(of[0], line).strip()
-            where = f"{place_of((of[0], line, of[2]))}: {code}"
-            rows.append((duration(took * unit), f"{took / total:.0%}", f"{hits[of][line]:,}", where))
+        for (of, line), took, share in _largest(took_of):
+            where = f"{place_of((of[0], line, of[2]))}: {linecache.getline(of[0], line).strip()}"
+            rows.append((duration(took * unit), share, f"{lines[of][line][0]:,}", where))
+        found = f"not found: the job calls none of {', '.join(self.order()[2:])}"
         if rows:
             found = f"a line, {rows[0][1]} of the time of all lines: {rows[0][3]}"
-        else:
-            found = f"not found: the job calls none of {', '.join(self.order()[2:])}"
         return Report(found, ("time", "share", "hits", "line"), rows, [file])
 
 
 class Memory(Profiler):
     """Allocations, by memray, with frames of compiled code."""
 
-    what, recorder, library = "memray", "memory", "memray"
+    name, what, recorder, library = "memory", "memray", "memory", "memray"
 
     def report(self, folder: Path, times: JobTimes) -> Report:
         from memray import FileReader
 
         files = sorted(folder.glob(f"*{recorders.MEMORY}"))
-        resident = max(each.rss for file in files for each in FileReader(file).get_memory_snapshots())
+        snapshots = (each for file in files for each in FileReader(file).get_memory_snapshots())
+        resident = max((each.rss for each in snapshots), default=0)
         allocated = {file: _allocated(FileReader(file)) for file in files}
         largest = max(files, key=lambda file: sum(allocated[file].values()))
         places: defaultdict[str, float] = defaultdict(float)
         for stack, size in allocated[largest].items():
             places[place_of(_asked(stack))] += size
-        total, most = sum(places.values()), sorted(places.items(), key=lambda each: -each[1])[:LISTED]
-        rows = [(amount(size), f"{size / total:.0%}", where) for where, size in most]
-        phase = PHASES[largest.name.partition("-")[0]]
-        found = f"{amount(total)} allocated by one process ({phase}), {amount(resident)} resident at most"
+        rows = [(amount(size), share, where) for where, size, share in _largest(places)]
+        process = f"one process ({PHASES[largest.name.partition('-')[0]]})"
+        found = f"{amount(sum(places.values()))} allocated by {process}, {amount(resident)} resident at most"
         found += f"; {rows[0][1]} by {rows[0][2]}" if rows else ""
-        page, kept = self.place / "memory.html", self.place / "memory.memray"
-        page.write_text(flame_graph(frame_of_stacks(allocated[largest]), self.title, found, amount))
+        page, kept = (
+            self.page(frame_of_stacks(allocated[largest]), found, amount),
+            self.place / "memory.memray",
+        )
         shutil.copy(largest, kept)
         return Report(found, ("memory", "share", "allocated by"), rows, [page, kept])
 
@@ -173,7 +177,7 @@ def _allocated(reader: Any) -> dict[tuple[Function, ...], float]:
 class Sample(Profiler):
     """Stacks of all processes, by py-spy, which looks at them from outside."""
 
-    what = "py-spy"
+    name, what = "sample", "py-spy"
 
     def prefix(self) -> list[str]:
         program = str(Path(sysconfig.get_path("scripts")) / self.what)
@@ -197,14 +201,9 @@ class Sample(Profiler):
         own: defaultdict[Function, float] = defaultdict(float)
         for stack, took in seconds.items():
             own[stack[-1]] += took
-        total = sum(own.values()) or 1.0
-        rows = [
-            (duration(took), f"{took / total:.0%}", place_of(function))
-            for function, took in sorted(own.items(), key=lambda each: -each[1])[:LISTED]
-        ]
+        rows = [(duration(took), share, place_of(function)) for function, took, share in _largest(own)]
         bottleneck = times.bottleneck(lambda phase: _main(seconds))
-        page = self.place / "sample.html"
-        page.write_text(flame_graph(frame_of_stacks(seconds), self.title, bottleneck), encoding="utf-8")
+        page = self.page(frame_of_stacks(seconds), bottleneck)
         return Report(bottleneck, ("own time", "share", "function"), rows, [page, self._stacks()])
 
 
@@ -213,6 +212,8 @@ def _main(stacks: Mapping[tuple[Function, ...], float]) -> str:
     own: defaultdict[tuple[Function, Function | None], float] = defaultdict(float)
     for stack, seconds in stacks.items():
         own[stack[-1], next(filter(is_users, reversed(stack)), None)] += seconds
+    if not own:
+        return "functions that no sample met"
     function, user = max(own, key=lambda each: own[each])
     above = "" if user is None or user == function else f", called by {place_of(user)}"
     return f"{own[function, user] / sum(own.values()):.0%} in {place_of(function)}{above}"
@@ -229,9 +230,11 @@ def _frame(text: str) -> Function:
     return (found[2], int(found[3] or 0), found[1]) if found else ("~", 0, text)
 
 
-PROFILERS: dict[str, type[Profiler]] = {
-    "time": Time,
-    "lines": Lines,
-    "memory": Memory,
-    "sample": Sample,
-}
+def _largest(found: Mapping[Key, float]) -> list[tuple[Key, float, str]]:
+    """The largest values, each with its share of all."""
+    total = sum(found.values()) or 1.0
+    largest = sorted(found.items(), key=lambda each: -each[1])[:LISTED]
+    return [(key, value, f"{value / total:.0%}") for key, value in largest]
+
+
+PROFILERS = {each.name: each for each in (Time, Lines, Memory, Sample)}

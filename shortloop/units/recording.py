@@ -26,7 +26,7 @@ class Timed(NamedTuple):
     phase: str  # of the job; UNIT for a unit
     process: int
     name: str  # of the unit
-    began: float  # seconds of the system's monotonic clock
+    began: float  # seconds since 1970
     seconds: float
     cpu: float  # seconds of a core, of all threads
     thread: float  # seconds of a core, of the thread that computes
@@ -42,12 +42,12 @@ def recorder_of(order: Sequence[str], folder: Path) -> Recorder:
 @contextmanager
 def timed(folder: Path, phase: str, name: str = "") -> Iterator[None]:
     """Note the time that this process takes for the block."""
-    before = _clocks()
+    began, before = time.time(), _clocks()
     try:
         yield
     finally:
         took = [now - then for now, then in zip(_clocks(), before, strict=True)]
-        line = json.dumps(Timed(phase, os.getpid(), name, before[0], *took))
+        line = json.dumps(Timed(phase, os.getpid(), name, began, *took))
         with open(folder / TIMES, "a", encoding="utf-8") as stream:  # one write a line: processes append
             stream.write(f"{line}\n")
 

@@ -31,9 +31,6 @@ class Worker(NamedTuple):
     process: int
     units: int
     busy: float  # s
-    cpu: float  # s of a core, of all threads
-    thread: float  # s of a core, of the thread that computes
-    queued: float  # s in which it waited for a core
 
 
 @dataclass(frozen=True)
@@ -49,10 +46,10 @@ class JobTimes:
 
     @cached_property
     def workers(self) -> list[Worker]:
-        found: defaultdict[int, list[tuple[float, ...]]] = defaultdict(list)
+        found: defaultdict[int, list[float]] = defaultdict(list)
         for each in self.units:
-            found[each.process].append(each[-4:])
-        return [Worker(of, len(units), *map(sum, zip(*units))) for of, units in found.items()]
+            found[each.process].append(each.seconds)
+        return [Worker(of, len(seconds), sum(seconds)) for of, seconds in found.items()]
 
     @cached_property
     def phases(self) -> dict[str, float]:
@@ -84,8 +81,9 @@ class JobTimes:
 
     def share(self, what: str) -> float:
         """Share of the time of processes that compute units: "cpu", "thread" or "queued"."""
-        busy = sum(each.busy for each in self.workers)
-        return sum(getattr(each, what) for each in self.workers) / busy if busy else 0.0
+        phases = self._of("analysis") or self._of("prepare")
+        busy = sum(each.seconds for each in phases)
+        return sum(getattr(each, what) for each in phases) / busy if busy else 0.0
 
     def longest_units(self) -> list[Timed]:
         units = [each for each in self.units if each.name]

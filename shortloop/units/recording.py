@@ -28,9 +28,10 @@ class Timed(NamedTuple):
     name: str  # of the unit
     began: float  # seconds since 1970
     seconds: float
-    cpu: float  # seconds of a core, of all threads
-    thread: float  # seconds of a core, of the thread that computes
-    queued: float  # seconds in which the first thread waited for a core
+    # Of a phase; that of each unit would take longer to ask for than some units take.
+    cpu: float = 0.0  # seconds of a core, of all threads
+    thread: float = 0.0  # seconds of a core, of the thread that computes
+    queued: float = 0.0  # seconds in which the first thread waited for a core
 
 
 def recorder_of(order: Sequence[str], folder: Path) -> Recorder:
@@ -42,11 +43,12 @@ def recorder_of(order: Sequence[str], folder: Path) -> Recorder:
 @contextmanager
 def timed(folder: Path, phase: str, name: str = "") -> Iterator[None]:
     """Note the time that this process takes for the block."""
-    began, before = time.time(), _clocks()
+    clocks = _clocks if phase != UNIT else lambda: (time.perf_counter(),)
+    began, before = time.time(), clocks()
     try:
         yield
     finally:
-        took = [now - then for now, then in zip(_clocks(), before, strict=True)]
+        took = [now - then for now, then in zip(clocks(), before, strict=True)]
         line = json.dumps(Timed(phase, os.getpid(), name, began, *took))
         with open(folder / TIMES, "a", encoding="utf-8") as stream:  # one write a line: processes append
             stream.write(f"{line}\n")
@@ -86,8 +88,8 @@ def recorded_batches(compute: Compute, order: Sequence[str], folder: Path) -> Co
     return compute_recorded
 
 
-def _clocks() -> tuple[float, float, float, float]:
+def _clocks() -> tuple[float, ...]:
     queued = 0.0
     with suppress(OSError, IndexError), open("/proc/self/schedstat", "rb") as stream:  # not of every system
         queued = int(stream.read().split()[1]) / 1e9
-    return time.monotonic(), time.process_time(), time.thread_time(), queued
+    return time.perf_counter(), time.process_time(), time.thread_time(), queued

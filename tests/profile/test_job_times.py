@@ -18,16 +18,14 @@ def job_of(
 ) -> JobTimes:
     """A job whose units are of a process, begin and end; shares of their time are those of a core."""
     used = [shares.get(name, usual) for name, usual in (("cpu", 1.0), ("thread", 1.0), ("queued", 0.0))]
-    times = [Timed("prepare", 1, "", 0.0, prepare, prepare, prepare, 0.0)]
+    times = [Timed("prepare", 1, "", 0.0, prepare)]
     for number, (process, begin, end) in enumerate(units):
-        seconds = end - begin
-        times.append(
-            Timed("unit", process, f"u{number}", prepare + begin, seconds, *(each * seconds for each in used))
-        )
+        times.append(Timed("unit", process, f"u{number}", prepare + begin, end - begin))
     last = max(end for *_, end in units)
-    slices = {process for process, *_ in units}
-    times += [Timed("analysis", each, "", prepare, last, last, last, 0.0) for each in slices]
-    return JobTimes([*times, Timed("synthesis", 1, "", prepare + last, finish, finish, finish, 0.0)])
+    for process in {process for process, *_ in units}:
+        busy = sum(end - begin for of, begin, end in units if of == process)
+        times.append(Timed("analysis", process, "", prepare, busy, *(each * busy for each in used)))
+    return JobTimes([*times, Timed("synthesis", 1, "", prepare + last, finish)])
 
 
 EVEN = [(2, 0.0, 2.0), (3, 0.0, 2.0)]
@@ -53,8 +51,8 @@ def test_the_bottleneck(times: JobTimes, expected: str) -> None:
 def test_units_within_prepare_are_not_counted_twice() -> None:
     alone = JobTimes(
         [
-            Timed("unit", 1, "u", 1.0, 3.0, 3.0, 3.0, 0.0),
-            Timed("prepare", 1, "", 0.0, 5.0, 5.0, 5.0, 0.0),
+            Timed("unit", 1, "u", 1.0, 3.0),
+            Timed("prepare", 1, "", 0.0, 5.0),
         ]
     )
     assert alone.phases == {PREPARE: 2.0, UNITS: 3.0}

@@ -197,7 +197,7 @@ def test_modules_are_looked_up_by_name_in_few_places() -> None:
     # themselves, only earlier; stages of a notebook, to see whether they can be; a method, to see what it
     # takes; alternatives of settings, which a stage says too; types of a stage's options, which it imports;
     # libraries of tables, which are in the key of a job that is made from tables; the stage; the method of a
-    # job that is repeated, its recorder, and functions whose lines are recorded.
+    # job that is repeated, and its recorder.
     assert calls == {
         "shortloop/__init__.py",
         "shortloop/analyses.py",
@@ -215,7 +215,6 @@ def test_modules_are_looked_up_by_name_in_few_places() -> None:
         "shortloop/exax/patches/watch.py",
         "shortloop/notebook/driver.py",
         "shortloop/plan/signature.py",
-        "shortloop/profile/recorders.py",
         "shortloop/units/recording.py",
         "shortloop/panel/models/statsmodels.py",
         "shortloop/settings/base.py",

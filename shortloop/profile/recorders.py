@@ -7,9 +7,9 @@ function that makes the context of a phase; what is recorded in it is a file of 
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
 import pickle
+import pkgutil
 import secrets
 from collections.abc import Iterator
 from itertools import chain
@@ -76,27 +76,13 @@ def memory(folder: Path) -> Recorder:
 
 def functions_of(name: str) -> list[FunctionType]:
     """Functions by a dotted name: one, e.g. ``methods.a_fit.fit``, or those of a class or module."""
-    place: Any = None
-    parts = name.replace(":", ".").split(".")
-    for length in range(len(parts), 0, -1):
-        module = ".".join(parts[:length])
-        try:
-            place = importlib.import_module(module)
-        except ModuleNotFoundError as error:
-            if not module.startswith(error.name or " "):
-                raise
-            continue
-        for part in parts[length:]:
-            place = getattr(place, part, None)
-        break
+    place = None
+    with contextlib.suppress(ImportError, AttributeError, ValueError):
+        place = pkgutil.resolve_name(name)
     if found := [*_functions_in(place)]:
         return found
-    raise InputError(
-        "no such function",
-        field="--lines",
-        found=name,
-        expected="the dotted name of a function of Python, or of a class or module, e.g. methods.a_fit.fit",
-    )
+    expected = "the dotted name of a function of Python, or of a class or module, e.g. methods.a_fit.fit"
+    raise InputError("no such function", field="--function", found=name, expected=expected)
 
 
 def _functions_in(place: Any) -> Iterator[FunctionType]:

@@ -86,12 +86,7 @@ def repeat(
         hint = f"its error is above; `shortloop isolate {job}` computes its units in one process"
         raise InputError(f"{job} failed when it was repeated", stage=setup["method"], hint=hint)
     return Repeated(
-        job,
-        setup["method"],
-        of,
-        setup["exectime"]["total"],
-        read_times(folder),
-        _is_same(kept, made),
+        job, setup["method"], of, setup["exectime"]["total"], read_times(folder), _is_same(kept, made)
     )
 
 
@@ -112,8 +107,7 @@ def _check_whole(kept: Path) -> None:
 @contextlib.contextmanager
 def _with_engine(settings: EngineSettings, caption: str, workers: int) -> Iterator[None]:
     """Start an engine for the block, if the settings name one; that of a run in progress is not used."""
-    before, name = os.environ.get(ENGINE_FOLDER), f"engine-{os.getpid()}"
-    os.environ[ENGINE_FOLDER] = name
+    os.environ[ENGINE_FOLDER] = name = f"engine-{os.getpid()}"
     try:
         with RunningEngine(settings, workers) as running:
             if running.is_apart:
@@ -122,9 +116,7 @@ def _with_engine(settings: EngineSettings, caption: str, workers: int) -> Iterat
             yield
     finally:
         shutil.rmtree(cache_directory(name), ignore_errors=True)
-        os.environ.pop(ENGINE_FOLDER)
-        if before is not None:
-            os.environ[ENGINE_FOLDER] = before
+        del os.environ[ENGINE_FOLDER]
 
 
 def _path() -> str:

@@ -8,14 +8,7 @@ from dataclasses import dataclass
 
 from shortloop.base.errors import InputError
 from shortloop.base.text import amount, counted, duration
-from shortloop.cli.output import (
-    moment,
-    parse_age,
-    parse_size,
-    print_json,
-    print_lines,
-    print_table,
-)
+from shortloop.cli.output import moment, parse_age, parse_size, print_json, print_lines, print_table
 from shortloop.store.index import Purpose
 from shortloop.store.store import Store
 from shortloop.upkeep.inventory import STATES, Entry, inventory

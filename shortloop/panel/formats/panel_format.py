@@ -34,8 +34,7 @@ class PlacedInput(PanelInput):
     """Rows in a file."""
 
     file: str = Field(
-        "",
-        description="where it is, relative to the panel file; ${NAME=default} is expanded; no default",
+        "", description="where it is, relative to the panel file; ${NAME=default} is expanded; no default"
     )
 
     def path(self, panel_file: Path) -> Path:

@@ -34,8 +34,7 @@ class Preprocessing(Settings):
         None, description="frequencies to take out, Hz, e.g. 50 or [50, 100]; default: none"
     )
     interpolate: bool = Field(
-        False,
-        description="whether bad channels are interpolated, by positions, or left out; default false",
+        False, description="whether bad channels are interpolated, by positions, or left out; default false"
     )
     reference: Literal["average"] | Patterns | None = Field(
         None,

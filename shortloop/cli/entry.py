@@ -186,8 +186,7 @@ def _with_flags(command: CommandInfo, names: Iterable[str], what: str) -> Comman
         parameters[name] = inspect.Parameter(name, keyword, default=False, annotation=kind)
 
     def flagged(**given: Any) -> Any:
-        named = [flag for name, flag in flags.items() if given.pop(name)]
-        return function(named=named, **given)
+        return function(named=[flag for name, flag in flags.items() if given.pop(name)], **given)
 
     flagged.__name__, flagged.__doc__ = function.__name__, function.__doc__
     flagged.__signature__ = inspect.Signature([*parameters.values()])  # type: ignore[attr-defined]

@@ -67,8 +67,7 @@ def print_graph(script: str, by_partition: bool, file: Path | None, as_json: boo
     if file is not None:
         last, nodes = graphs[-1]
         title = f"{last.name}: what a run would do{' at first' if last.waits_for else ''}"
-        made = svg(nodes, title) if file.suffix == ".svg" else mermaid(nodes)
-        file.write_text(made, encoding="utf-8")
+        file.write_text(svg(nodes, title) if file.suffix == ".svg" else mermaid(nodes), encoding="utf-8")
         print_lines(f"written: {file}")
     elif as_json:
         document = [{"pipeline": plan.name, "nodes": _fields(nodes)} for plan, nodes in graphs]

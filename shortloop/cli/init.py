@@ -25,14 +25,13 @@ SOCKET = ".socket.dir/server"
 OPEN = 3  # exit status: the project is written, but cannot run before a question is answered
 
 
-EXAMPLE = Template(
+EXAMPLE = Template(  # the small analysis of a new project if no other is named
     files=lambda: files_below(TEMPLATES / "analysis"),
     packages=(),
     run="shortloop run analysis",
     needs="example",
     libraries=("matplotlib", "pandas", "pyarrow", "statsmodels"),
 )
-"""The small analysis of a new project if no other is named."""
 
 
 def look_at_data(

@@ -100,8 +100,7 @@ def reserve_output() -> None:
 
 def print_json(**document: object) -> None:
     _printed.append(True)
-    stream = _streams[-1] if _streams else sys.stdout
-    print(json.dumps(_plain(document), indent=2), file=stream, flush=True)
+    print(json.dumps(_plain(document), indent=2), file=_streams[-1] if _streams else sys.stdout, flush=True)
 
 
 def is_printed() -> bool:

@@ -20,8 +20,7 @@ def print_plan(script: str, every: bool, as_json: bool = False) -> None:
 
     planned = dry_run(script)
     if as_json:
-        plans = [_fields(plan, planned.seconds) for plan in planned.plans]
-        print_json(script=script, plans=plans)
+        print_json(script=script, plans=[_fields(plan, planned.seconds) for plan in planned.plans])
         return
     for plan in planned.plans:
         _print(plan, planned.seconds, every)

@@ -27,12 +27,11 @@ from shortloop.upkeep.inventory import STATES, Entry, inventory
 
 LISTED = 20  # units
 OF_EVERY_JOB = ("partition", "modules")  # options that are shown only if they are set
-CONTENTS = {
+CONTENTS = {  # fields of each array, table and object, by the name under which they are shown
     "arrays": {"shape": "shape", "type": "dtype", "unit": "unit", "axes": "axes", "what": "description"},
     "tables": {name: name for name in ("rows", "columns", "library")},
     "objects": {name: name for name in ("type", "text")},
 }
-"""Fields of each array, table and object, by the name under which they are shown."""
 Rows = Iterator[tuple[str, str]]
 
 
@@ -98,7 +97,6 @@ def _fields(
 ) -> dict[str, object]:
     record: Mapping[str, Any] = {} if result is None else result.record
     hidden = (EARLIER, *OF_EVERY_JOB)
-    options = {name: value for name, value in setup["options"].items() if name not in hidden}
     return {
         "job": entry.job,
         "stage": entry.stage,
@@ -114,7 +112,7 @@ def _fields(
         "cost": manifest.cost if manifest else {},
         "harmless": [each.line for each in manifest.harmless] if manifest else [],
         "sources": [{"name": name, "job": source} for name, source in sources_of(setup)],
-        "options": options,
+        "options": {name: value for name, value in setup["options"].items() if name not in hidden},
         "facts": record.get("facts", {}),
         "versions": record.get("versions", {}),
         "threads": record.get("threads", []),

@@ -52,8 +52,7 @@ def run_sweep(script: str, file: Path | None, vary: Sequence[str], together: Seq
     checked = check_combinations(script, combinations, environ, progress)
     if any(each.problem for each in checked.values()):
         steps = grid.steps()  # to name each error, and not each combination that has it
-        alone = check_combinations(script, steps, environ, Progress(len(steps)))
-        print_error(refusal(checked, alone))
+        print_error(refusal(checked, check_combinations(script, steps, environ, Progress(len(steps)))))
         return 1
     outcomes = _run_all(script, environ, checked, progress)
     if len(outcomes) < len(combinations):

@@ -14,13 +14,12 @@ if TYPE_CHECKING:
     from shortloop.stages.results import Result
 
 
-SUMMARY_AXES: dict[str, list[str] | str] = {
+SUMMARY_AXES: dict[str, list[str] | str] = {  # note in a summary on the axes of its scores
     "curve": ["train_times"],
     "generalization": ["test_times", "train_times"],
     "note": "generalization[i][j]: tested at test_times[i] by the classifiers of train_times[j]. MNE's "
     "GeneralizingEstimator has training times first; shortloop.eeg.mne_scores.to_mne turns them.",
 }
-"""Note in a summary on the axes of its scores."""
 SCORING = {"accuracy": "accuracy", "balanced-accuracy": "balanced_accuracy", "auc": "roc_auc"}
 
 

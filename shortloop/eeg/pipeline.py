@@ -18,11 +18,10 @@ from shortloop.stages.inputs import File
 
 Files = dict[str, dict[str, list[File]]]
 Recordings = dict[str, dict[str, list[list[tuple[str, File]]]]]
-LIBRARIES = (
+LIBRARIES = (  # import names of the libraries that the extra `eeg` installs
     *("h5py", "mne", "mne_bids", "numba", "pandas", "pymatreader", "scipy", "sklearn"),
     *REPORT_LIBRARIES,
 )
-"""Import names of the libraries that the extra ``eeg`` installs."""
 KIND = study_run.StudyKind("study", DEFAULT_STUDY, "eeg", LIBRARIES, read_study)
 run_study = KIND.run
 StudyRun = study_run.StudyRun["Study"]
@@ -126,7 +125,6 @@ def check_recordings(run: StudyRun, imported: list[Built]) -> Built:
     study, decoding = run.study, run.study.decoding
     weighed = decoding.class_weight or getattr(study.estimator, "params", {}).get("class_weight")
     # Classifiers that call most trials the largest class would hide an effect.
-    uneven = not (decoding.score == "auc" or decoding.subsample or weighed)
     return run.build(
         "check",
         phase=study.phases.train,
@@ -134,7 +132,7 @@ def check_recordings(run: StudyRun, imported: list[Built]) -> Built:
         fold_by=decoding.fold_by,
         inner_folds=study.estimator.nested_folds,
         features=study.features,
-        uneven=uneven,
+        uneven=not (decoding.score == "auc" or decoding.subsample or weighed),
         imported=imported,
     )
 

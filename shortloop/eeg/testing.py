@@ -295,14 +295,13 @@ ESTIMATOR_CHECKS: tuple[Check, ...] = (
     _check_words,
 )
 """The common tests of estimators, each of which takes a table of settings."""
-FORMAT_CHECKS: tuple[Check, ...] = (
+FORMAT_CHECKS: tuple[Check, ...] = (  # the common tests of formats, each of which takes a table of settings
     _check_is_found,
     _check_is_light,
     _check_readers_imports,
     _check_is_in_keys,
     _check_is_documented,
 )
-"""The common tests of formats, each of which takes a table of settings."""
 
 
 def _record(settings: Mapping[str, Any]) -> Tagged:
@@ -314,8 +313,7 @@ def _in_a_new_process(function: Callable[[str], list[str]], argument: str) -> li
     """Call a function of this module in a process that has imported nothing else."""
     name = function.__name__
     code = f"import json, sys, {__name__} as own; print(json.dumps(own.{name}(sys.argv[1])))"
-    command = [sys.executable, "-c", code, argument]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-c", code, argument], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found: list[str] = json.loads(done.stdout)
     return found

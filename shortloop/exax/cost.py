@@ -139,8 +139,7 @@ class Meter:
                 proportional = now["Pss"] + now.get("SwapPss", 0)
                 totals[first] = totals.get(first, 0) + proportional
                 # What it had more of, for itself, at some time between two looks.
-                most = _fields(f"/proc/{process}/status")["VmHWM"]
-                self._keep(first, proportional + most - now["Rss"])
+                self._keep(first, proportional + _fields(f"/proc/{process}/status")["VmHWM"] - now["Rss"])
         for first, total in totals.items():
             self._keep(first, total)
 

@@ -164,8 +164,7 @@ def evidence_of(
     if is_missing and os.path.realpath(method) not in map(os.path.realpath, seen):
         evidence.changed = evidence.changed or "what it loaded is not known: it changed"
     evidence.note_opened(notes, known | seen)
-    states = states_of_files([file for file, _ in before.watched])
-    is_same = states == [state for _, state in before.watched]
+    is_same = states_of_files([file for file, _ in before.watched]) == [state for _, state in before.watched]
     if not is_same or (before.code, before.versions) != (parts.code, parts.versions):
         evidence.changed = evidence.changed or "Python, or a file that the method declares, changed"
     return evidence

@@ -104,8 +104,7 @@ class _JobProcess:
                 values.append(value)
                 done.append(unit)
         except BaseException as error:  # also `SystemExit`
-            text = explained(traceback.format_exc(), error, self._mirrored)
-            failure = {"unit": unit, "traceback": text}
+            failure = {"unit": unit, "traceback": explained(traceback.format_exc(), error, self._mirrored)}
         seconds = time.perf_counter() - started
         note_units((), str)
         return self._said(done, values, failure), seconds

@@ -87,8 +87,7 @@ class _Imports:
         """List loaded libraries that a library requires; machine code imports unheard."""
         if library not in self._required:
             self._required[library] = required_by(library)
-        required = self._required[library]
-        found = [each for each in required if each in sys.modules and each not in NO_LIBRARIES]
+        found = [each for each in self._required[library] if each in sys.modules and each not in NO_LIBRARIES]
         for each in found:
             self.versions.setdefault(each, as_installed(each))
         return found

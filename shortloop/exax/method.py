@@ -158,8 +158,7 @@ class _Work:
 
     def _trusted(self, job: Path) -> bool:
         """True if an interrupted job loaded the code and read the files that this one would."""
-        parts = Parts(self.method, self.code.code, self.code.versions, {}, {})
-        evidence = evidence_of(job, parts, self.code)
+        evidence = evidence_of(job, Parts(self.method, self.code.code, self.code.versions, {}, {}), self.code)
         if evidence.changed or evidence.unseen or evidence.opened:
             return False
         note(versions=evidence.libraries, where=HERE)  # what it loaded has made what is taken over
@@ -207,8 +206,7 @@ class _Work:
             return bool(given[:SIZE] == stage.unit_key(numbers[unit]))
 
         def given_up(unit: bytes, how: str) -> Tried | None:
-            lost = computing.lost(unit, how)
-            return self.failures.given_up(numbers[unit], how, lost, again=engine is None)
+            return self.failures.given_up(numbers[unit], how, computing.lost(unit, how), again=engine is None)
 
         work = work_of_job(self.task, self.file, self.code, self.modules, self.slices)
         left = {*units.left()}
@@ -225,8 +223,7 @@ class _Work:
             partial(keep_printed, stage, numbers),
         )
         if engine is None:
-            batches = computed_in_processes(work, costs, self.slices, computing.given_up)
-            given = computing.done(batches)
+            given = computing.done(computed_in_processes(work, costs, self.slices, computing.given_up))
         else:
             given = computing.units()
         for each, values in given:

@@ -111,8 +111,7 @@ class UnitForks:
         process = self._forked.pop((group, number), 0)
         if process:
             os.kill(process, signal.SIGKILL)  # it is ending, and must keep nobody waiting
-            status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-            os.write(connection, b"%d" % status)
+            os.write(connection, b"%d" % os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
         else:
             self._forked[group, number] = self._fork(group, connection)
         os.close(connection)

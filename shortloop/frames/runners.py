@@ -123,8 +123,7 @@ def polars(work: Work) -> Iterator[Run]:
         if what == APPLY:
             made = pl.col(X).map_elements(lambda x: x + ADDED + rng.random(), return_dtype=pl.Float64)
         else:
-            drawn = pl.Series(rng.random(sum(work.rows[part] for part in parts)))
-            made = pl.col(X) + ADDED + pl.lit(drawn)
+            made = pl.col(X) + ADDED + pl.lit(pl.Series(rng.random(sum(work.rows[part] for part in parts))))
         return cast("Columns", frame.select(made.alias(NEW)).collect())
 
     yield run

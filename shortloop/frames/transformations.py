@@ -92,7 +92,7 @@ DASK, JOBLIB, ON_RAY = ("dask", *PANDAS), ("joblib", *PANDAS), ("modin", *PANDAS
 THREADS, PROCESSES, ONE_CORE = "threads", "processes", "one core"
 FILES, FRAME = "frames of rows, file by file", "one frame of rows"
 EXAX, MODIN, TRAP = "exax", "modin", "fork-trap"  # the trap is a mistake, to show that checks find it
-LIBRARIES = {
+LIBRARIES = {  # by the names that settings use
     "pandas": Library("pandas", "pandas", PANDAS, ONE_CORE, FILES),
     "dask-threads": Library("Dask, threads", "dask", DASK, THREADS, FRAME),
     "dask-processes": Library("Dask, processes", "dask", DASK, PROCESSES, FRAME),
@@ -105,6 +105,5 @@ LIBRARIES = {
     "numba": Library("numba", "numba", ("numba", "pyarrow"), THREADS, "compiled loops, a function of x"),
     EXAX: Library("exax dataset", "exax", ("accelerator",), PROCESSES, "loops over iterate(slice)"),
 }
-"""By the names that settings use."""
 MISTAKE = "a mistake on purpose: NumPy's global state"
 EVERY = {**LIBRARIES, TRAP: Library("np.random in forks", "pool", PANDAS, PROCESSES, MISTAKE)}

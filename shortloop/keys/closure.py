@@ -235,8 +235,7 @@ def _behind_library(name: str, project: Path) -> set[str]:
         done.add(module := waiting.pop())
         files = {each: file for each, file in _files_of(root, module).items() if file.suffix == ".py"}
         imported = {each for known, file in files.items() for each in read_source(file, known).names}
-        ours = {each for each in imported if each.partition(".")[0] == PACKAGE}
-        found |= ours
+        found |= {each for each in imported if each.partition(".")[0] == PACKAGE}
         if found:  # nobody follows what other libraries import
             waiting |= {each for each in imported if each.partition(".")[0] == top} - done
     return found

@@ -263,8 +263,7 @@ def _in_order(value: object, dumped: Any) -> Any:
     """Sort sets in the plain data of a record, so that all processes agree."""
     if isinstance(dumped, dict):
         if isinstance(value, Mapping):
-            pairs = zip(value.values(), dumped.items())
-            return {name: _in_order(each, of) for each, (name, of) in pairs}
+            return {name: _in_order(each, of) for each, (name, of) in zip(value.values(), dumped.items())}
         return {name: _in_order(getattr(value, name, None), of) for name, of in dumped.items()}
     if isinstance(dumped, list) and isinstance(value, Collection):
         inside = [_in_order(*pair) for pair in zip(value, dumped)]

@@ -188,8 +188,7 @@ def first_line(found: Definition) -> int | None:
     first = body[1] if is_text and len(body) > 1 else body[0]
     line = line_of(first)
     before = found.lines[line - 1].encode()[: first.col_offset]
-    continued = found.lines[line - 2].rstrip().endswith("\\")
-    return line if not before.strip() and not continued else None
+    return line if not before.strip() and not found.lines[line - 2].rstrip().endswith("\\") else None
 
 
 def defaults_of(

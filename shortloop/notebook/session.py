@@ -122,8 +122,7 @@ class Session:
 
     def _written(self, stage: Callable[..., object]) -> str:
         space = getattr(inspect.unwrap(stage), "__globals__", {})
-        notebook = Notebook(space, _cells(), lambda value: isinstance(value, Session))
-        module = module_of_stage(stage, notebook)
+        module = module_of_stage(stage, Notebook(space, _cells(), lambda value: isinstance(value, Session)))
         self._modules[module.name] = module
         return module.name
 

@@ -83,8 +83,7 @@ class Materializer(PandasMaterializer):  # type: ignore[misc,no-any-unimported]
     @override
     def _evaluate(self, expr: str, metadata: Any, spec: Any) -> tuple[Any, Any]:
         read = {name: each for name, each in self._columns.items() if name in expr or "Q(" in expr}
-        expression = self._expressions.get(expr, expr)
-        if self._groups is None or is_elementwise(expression, self._columns):
+        if self._groups is None or is_elementwise(self._expressions.get(expr, expr), self._columns):
             return self._evaluate_rows(expr, metadata, spec, read, self.data.index)
         tables: dict[int, dict[Any, FloatArray]] = {}
         found: tuple[Any, Any] = (None, None)  # values and variables, of the last group

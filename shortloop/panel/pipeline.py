@@ -20,11 +20,10 @@ if TYPE_CHECKING:
 
 
 DEFAULT_PANEL = Path(__file__).with_name("default.toml")
-LIBRARIES = (
+LIBRARIES = (  # import names of the libraries of the extra `panel`
     *("formulaic", "interface_meta", "numba", "pandas", "pyarrow", "scipy", "statsmodels"),
     *REPORT_LIBRARIES,
 )
-"""Import names of the libraries of the extra ``panel``."""
 TABLES = ("coefficients.csv", "coefficients.parquet", "fits.csv", "fits.parquet")
 
 

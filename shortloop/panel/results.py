@@ -12,11 +12,10 @@ from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.statistics import COEFFICIENTS, FITS, PATHS, STATUSES, Status, merge_terms
 
-OURS = {
+OURS = {  # columns of our tables, and of the numbers beside figures
     *("term", *COEFFICIENTS, "pvalues_corrected", *FITS, "status", "path", "said"),
     *("coefficient", "estimate", "low", "high"),
 }
-"""Columns of our tables, and of the numbers beside figures."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 
 LEVEL = 0.95  # level of confidence intervals
-COEFFICIENTS = {
+COEFFICIENTS = {  # statistics of coefficients, with descriptions
     "params": "estimate",
     "bse": "standard error",
     "tvalues": "t, or z, of the hypothesis that the coefficient is 0",
@@ -20,8 +20,7 @@ COEFFICIENTS = {
     "lower": "lower end of the confidence interval",
     "upper": "upper end of the confidence interval",
 }
-"""Statistics of coefficients, with descriptions."""
-FITS = {
+FITS = {  # statistics of fits, with descriptions
     "rsquared": "R²",
     "rsquared_adj": "adjusted R²",
     "prsquared": "McFadden's pseudo R²",
@@ -39,7 +38,6 @@ FITS = {
     "iterations": "number of iterations",
     "converged": "1: the iterations converged, 0: they did not",
 }
-"""Statistics of fits, with descriptions."""
 
 
 class Status(IntEnum):
@@ -94,11 +92,10 @@ RISE = 1e-6
 regressors so large that coefficients are tiny, Newton's method of statsmodels stops before it is there."""
 STATUSES = tuple(each.name.lower().replace("_", " ") for each in Status)
 PATHS = ("batched", "statsmodels")  # the code that fits, by number
-CODES = {
+CODES = {  # arrays of such codes, with descriptions
     "status": "what became of the fit: " + ", ".join(f"{i} {each}" for i, each in enumerate(STATUSES)),
     "path": "which code fitted it: " + ", ".join(f"{i} {each}" for i, each in enumerate(PATHS)),
 }
-"""Arrays of such codes, with descriptions."""
 Statistics = dict[str, np.ndarray]
 """Arrays of `COEFFICIENTS`, (groups, coefficients), and of `FITS`, (groups,); NaN where there is none.
 

@@ -276,8 +276,7 @@ def _signs(results: Any, outcome: FloatArray) -> FloatArray | None:
         return np.asarray(-((outcome <= 0.0) | towards_0).astype(np.float64))
     if family not in ("Binomial", "Poisson", "NegativeBinomial"):
         return None
-    upper = float(family == "Binomial" and link in TO_ONE)
-    return _at_bounds(outcome, TO_ZERO.get(link, 0.0), upper)
+    return _at_bounds(outcome, TO_ZERO.get(link, 0.0), float(family == "Binomial" and link in TO_ONE))
 
 
 def _family_and_link(model: Any) -> tuple[str, str]:

@@ -60,8 +60,7 @@ def choose(selection: Selection, plan: Planner, index: Index) -> Part:
     chosen = meant if selection.only else meant | _above(meant, sources)
     forced = {number for each in selection.force for number in _forced(each, plan, index, chosen)}
     if selection.only and not plan.unread:  # else it shows when their files are read
-        above = _above(meant, sources) - meant
-        require_inputs(selection, [plan.jobs[number] for number in sorted(above)])
+        require_inputs(selection, [plan.jobs[number] for number in sorted(_above(meant, sources) - meant)])
     jobs = _with_forced(plan.jobs, forced, sources)
     return Part(selection, tuple(jobs), frozenset(chosen), frozenset(forced), plan.waits_for is not None)
 

@@ -270,8 +270,7 @@ def source_of(result: Result, sibling: str = "") -> Source:
 
 
 def thread_note(results: Iterable[Result]) -> str:
-    used = [pool["threads_used"] for result in results for pool in result.record["threads"]]
-    most = max(used, default=1)
+    most = max([pool["threads_used"] for result in results for pool in result.record["threads"]], default=1)
     count = "Every process used 1 thread" if most == 1 else f"Processes used up to {most} threads"
     return f"{count} for linear algebra, as checked where the work ran."
 
@@ -314,5 +313,4 @@ def shown(value: Plain) -> str:
 def last_job(rows: Sequence[ProvenanceRow]) -> tuple[str, str]:
     """Return partition and id of the last job, of those for all of the data if there are any."""
     jobs = [job for row in rows for job in row.jobs]
-    whole = [job for job in jobs if not job[0]]
-    return (whole or jobs or [("", "")])[-1]
+    return ([job for job in jobs if not job[0]] or jobs or [("", "")])[-1]

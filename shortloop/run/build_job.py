@@ -68,8 +68,7 @@ def order_for(lookup: Lookup, wanted: Request, parts: Parts, anew: bool, retried
     options, alike = wanted.sent, dict[str, str]()
     previous = "" if before is None else before.job
     if base and not anew:  # else it would take over what it is to compute
-        most = -1 if wanted.grows else EARLIER_JOBS
-        found = store.find_alike(base, previous, wanted.partition, most)
+        found = store.find_alike(base, previous, wanted.partition, -1 if wanted.grows else EARLIER_JOBS)
         alike = {each.job: each.libraries for each in found if not each.rejected}
         if alike and wanted.grows:
             ids[BEFORE] = most_grown = max(alike, key=lambda job: _amount(store, job, wanted.grows))

@@ -238,8 +238,7 @@ class Scheduler:
             return
         if self._first is None:
             self._first = self._exax.reserve(max(self._schedule.count, 1))
-        first = job.number is None
-        rank = self._schedule.number(job.wanted.place) if first else self._schedule.count
+        rank = self._schedule.number(job.wanted.place) if job.number is None else self._schedule.count
         while rank in self._ranks:  # the plan may have grown, past the number of a job that was started again
             rank += 1
         self._ranks.add(rank)

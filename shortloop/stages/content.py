@@ -114,8 +114,7 @@ class Hasher:
     def add_array(self, array: np.ndarray) -> None:
         dtype = array.dtype
         # Equal types may differ in `isbuiltin`; `repr` takes longer.
-        name = dtype.str if dtype.kind in "biufcmMUS" else repr(dtype)
-        self.add_parts("array", [name, array.shape])
+        self.add_parts("array", [dtype.str if dtype.kind in "biufcmMUS" else repr(dtype), array.shape])
         if dtype.hasobject:
             self.add(array.ravel().tolist())
             return

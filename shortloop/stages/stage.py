@@ -24,12 +24,9 @@ if TYPE_CHECKING:
 
 
 Job = Result
-STAGE_OF = "shortloop_stage"
-"""Attribute of a function that a stage was made of: the stage."""
-Arrays = Mapping[str, "np.ndarray"]
-"""Arrays by name, as units compute them."""
-Index = int | slice | tuple[int | slice, ...]
-"""Index into an array of NumPy."""
+STAGE_OF = "shortloop_stage"  # attribute of a function that a stage was made of: the stage
+Arrays = Mapping[str, "np.ndarray"]  # arrays by name, as units compute them
+Index = int | slice | tuple[int | slice, ...]  # index into an array of NumPy
 
 
 @dataclass(frozen=True)

@@ -196,8 +196,7 @@ class Index:
             here = {place: job for place, job in jobs.items() if job.rpartition("-")[0] == name}
             file.write(PUT, [(self._names[name], *place, job) for place, job in here.items()])
             if len(self._files) > 1:
-                gone = jobs.keys() - here.keys()
-                file.write(TAKE, [(self._names[name], *place) for place in gone])
+                file.write(TAKE, [(self._names[name], *place) for place in jobs.keys() - here.keys()])
 
     def places(self) -> dict[Place, str]:
         """Map each place of this project's pipelines to its job."""
@@ -258,8 +257,7 @@ class Index:
         for workdir, file in self._files.items():
             select = "select project, name, settings, ended from pipelines"
             for project, name, settings, ended in file.read(select):
-                purpose = Purpose(str(name), self.folder_of(workdir, str(project)))
-                yield purpose, str(settings), bool(ended)
+                yield Purpose(str(name), self.folder_of(workdir, str(project))), str(settings), bool(ended)
 
     def _noted(self, project: str) -> Iterator[tuple[Database, str]]:
         """Yield each workdir that knows a project, with the project's name there."""

@@ -249,8 +249,7 @@ def changed_unseen() -> list[tuple[Path, str]]:
         try:
             if file_state(file)[0] != known[file][:-1]:  # it is read again anyway, when it is needed
                 return ""
-            found = hash_file(file)
-            same = found == known[file][-1] or file_state(file)[0] != known[file][:-1]
+            same = hash_file(file) == known[file][-1] or file_state(file)[0] != known[file][:-1]
         except FileNotFoundError:
             return ""
         except OSError as error:

@@ -143,8 +143,7 @@ def content_of_job(
     if RECORD in results:
         record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
         # Facts as text: the next stage sees their order.
-        kept = {name: json.dumps(value) for name, value in record.items() if name not in VOLATILE}
-        results[RECORD] = kept
+        results[RECORD] = {name: json.dumps(value) for name, value in record.items() if name not in VOLATILE}
         rejected = record.get("problem") is not None
     return digest(results), rejected
 

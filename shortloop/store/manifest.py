@@ -113,8 +113,7 @@ def manifest_problem(folder: Path) -> str | None:
 def _read(folder: Path) -> Manifest | str:
     try:
         plain = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        noted = plain.pop("hash", None)
-        whole = noted == digest(plain)
+        whole = plain.pop("hash", None) == digest(plain)
         number = plain.pop("format")
         if type(number) is int and number != FORMAT:
             return OTHER_FORMAT

@@ -114,8 +114,7 @@ def _parse(text: str) -> tuple[str, tuple[str, ...]]:
             keys = field_keys(field)
         except InputError:
             continue
-        values = _split(text[match.end() :], field)
-        return ".".join(map(toml_key, keys)), values
+        return ".".join(map(toml_key, keys)), _split(text[match.end() :], field)
     expected = "as decoding.folds=5,10 or models.plain.model=ols,rlm"
     raise InputError("not a field with values", found=text, expected=expected)
 

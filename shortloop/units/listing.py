@@ -52,8 +52,7 @@ def list_needs(work: JobWork, code: Code) -> tuple[bytes, dict[str, tuple[Path |
         for files in (needs.code, needs.data):
             needs.add(files, needs.place(file), file, content)
     jobs = [*_folders(task["jobs"].values()), *_folders([task["before"]])]
-    datasets = [each.partition("/")[0] for each in _folders(task["datasets"].values())]
-    needs.add_jobs(map(Path, jobs), datasets)
+    needs.add_jobs(map(Path, jobs), [each.partition("/")[0] for each in _folders(task["datasets"].values())])
     for option in _texts(task["options"]):
         needs.add_input(option)
     needs.add_configuration(work["slices"])
@@ -106,8 +105,7 @@ class _Needs:
             if parts[0] == PACKAGE:
                 continue
             # Folders below the one where it is looked for may be links, and must not be followed.
-            depth = len(parts) - (file.name.partition(".")[0] != "__init__")
-            root = file.parents[depth]
+            root = file.parents[len(parts) - (file.name.partition(".")[0] != "__init__")]
             place = f"{self.place_of_folder(root)}/{file.relative_to(root).as_posix()}"
             self.add(self.code, place, file, hash_file(file))
 

@@ -68,8 +68,7 @@ def open_shared(task: Task, work: JobWork, folder: Path) -> Stage:
             importlib.import_module(module)
     if _state_of_libraries() != found.about.state:
         return open_stage(task)
-    units = FoundUnits(found.about.names, found.about.costs, found)
-    return open_stage(task, UnitsStage.give(units))
+    return open_stage(task, UnitsStage.give(FoundUnits(found.about.names, found.about.costs, found)))
 
 
 def _state_of_libraries() -> dict[str, str]:

@@ -184,8 +184,7 @@ def _names_apart(found: Sequence[str], expected: Sequence[str], what: str) -> tu
         others = ["…, " * (start > 0) + short_list(each[start:], SHOWN) for each in (found, expected)]
         return f"another order: {others[0]}", others[1]
     lacking = [name for name in expected if name not in found]
-    extra = [name for name in found if name not in expected]
-    both = (("without", lacking), ("with", extra))
+    both = (("without", lacking), ("with", [name for name in found if name not in expected]))
     parts = [f"{word} {short_list(names, SHOWN)}" for word, names in both if names]
     return f"{len(found)} {what}, {' and '.join(parts)}", f"{len(expected)} {what}"
 

@@ -17,8 +17,7 @@ def channels_of(names: Sequence[str]) -> tuple[str, ...]:
     if not names or any(channel == name for channel, name in zip(found, names, strict=True)):
         return ()
     each, rest = divmod(len(names), len(channels))
-    ordered = [channel for channel in channels for _ in range(each)]
-    return channels if rest == 0 and ordered == found else ()
+    return channels if rest == 0 and [channel for channel in channels for _ in range(each)] == found else ()
 
 
 def frequencies_of(names: Sequence[str]) -> tuple[float, ...]:

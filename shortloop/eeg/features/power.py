@@ -77,9 +77,8 @@ def power_features(
         for frequency in frequencies(settings)
         for point in range(1, settings.bin_points + 1)
     )
-    unit = squared(epochs.unit)
     return features_per_trial(
-        epochs, indices, names, one_trial, kind="power", unit=unit, trials=trials, out=out
+        epochs, indices, names, one_trial, kind="power", unit=squared(epochs.unit), trials=trials, out=out
     )
 
 

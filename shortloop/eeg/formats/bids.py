@@ -134,8 +134,7 @@ def _refuse_events(file: Path) -> None:
         if dialect is None or "onset" not in dialect.names:
             continue
         onsets = read_table(table, dialect)["onset"]
-        values = numbers(onsets, ".")
-        wrong = np.flatnonzero(np.isnan(values) & ~onsets.isin(NO_EVENT))
+        wrong = np.flatnonzero(np.isnan(numbers(onsets, ".")) & ~onsets.isin(NO_EVENT))
         if dialect.separator != "\t" or len(wrong):
             found = "'" + onsets.iloc[wrong[0]] + f"' in line {wrong[0] + 2}" if len(wrong) else "no tabs"
             problem = "the table of events does not follow BIDS"

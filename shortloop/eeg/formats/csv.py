@@ -160,8 +160,7 @@ def _events(column: Any, sfreq: float) -> Any:
     import numpy as np
 
     markers = _texts(column).to_numpy(dtype=str)
-    begins = np.r_[True, markers[1:] != markers[:-1]] & ~np.isin(markers, NOTHING)
-    at = np.flatnonzero(begins)
+    at = np.flatnonzero(np.r_[True, markers[1:] != markers[:-1]] & ~np.isin(markers, NOTHING))
     return mne.Annotations(at / sfreq, 0.0, [name.removesuffix(".0") for name in markers[at]])
 
 

@@ -92,8 +92,7 @@ class SignalInput(EpochedInput):
 
 def _check_samples(signal: Any, file: Path) -> None:
     """Raise InputError if samples are read from elsewhere, or are not all there."""
-    folder = file if file.is_dir() else file.parent
-    beside = {path.resolve() for path in folder.iterdir()}
+    beside = {path.resolve() for path in (file if file.is_dir() else file.parent).iterdir()}
     for path in map(Path, filter(None, getattr(signal, "filenames", ()))):
         if path.is_file() and path.resolve() not in beside:
             problem = "samples are in a file that is not known to belong to the recording"

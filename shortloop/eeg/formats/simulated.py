@@ -137,7 +137,6 @@ def _noise(
     amplitude[0] = 0
     amplitude *= length / 2 / np.sqrt(np.sum(amplitude[:-1] ** 2) + amplitude[-1] ** 2 / 4)
     spectrum = rng.standard_normal((trials, len(mixing), len(freqs), 2)).view(complex)[..., 0]
-    sources = np.fft.irfft(spectrum * amplitude, n=length, axis=-1)[:, :, :samples]
-    data = mixing @ sources
+    data = mixing @ np.fft.irfft(spectrum * amplitude, n=length, axis=-1)[:, :, :samples]
     data += SENSOR_RMS * rng.standard_normal(data.shape)
     return data

@@ -136,8 +136,7 @@ def eeg_streams(file: Path) -> list[str]:
     need("formats", ["pyxdf"])
     import pyxdf
 
-    streams = pyxdf.resolve_streams(str(file))
-    return [each["name"] for each in streams if each["type"].casefold() == "eeg"]
+    return [each["name"] for each in pyxdf.resolve_streams(str(file)) if each["type"].casefold() == "eeg"]
 
 
 def _first(info: Any, name: str) -> str:
@@ -196,8 +195,7 @@ def _breaks(stamps: Any, name: str) -> Any:
             else "values that are not numbers",
             hint="split the recording there",
         )
-    usual = float(np.median(steps))
-    return np.flatnonzero(steps > max(PAUSE, 2 * usual)) + 1
+    return np.flatnonzero(steps > max(PAUSE, 2 * float(np.median(steps)))) + 1
 
 
 def _even(stamps: Any, breaks: Any, name: str) -> Any:

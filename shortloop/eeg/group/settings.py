@@ -25,13 +25,12 @@ NULLS: dict[NullName, str] = {
     "sign-flips": "sign flips",
 }
 
-TEST_LABELS = (
+TEST_LABELS = (  # measured by `make bench PARTS=level`
     "Cross-validated scores were tested with shuffled test labels, under which they vary less, and less "
     "askew, than scores of classifiers that are trained again: of simulated studies of noise (linear SVM on "
     "selected features, 8 participants) about 6 % were significant at 0.05. Trainings on shuffled labels "
     "hold 5 % (permutations.retrained = 9)."
 )
-"""Measured by ``make bench PARTS=level``."""
 
 SHARED_TRAINING = (
     "These p values are too small: the folds share their training trials, so cross-validated scores of noise "

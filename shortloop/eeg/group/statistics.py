@@ -199,8 +199,7 @@ def _pieces(count: int, values_each: int) -> Iterator[slice]:
 
 
 def _p_values(statistic: FloatArray, null: FloatArray, exact: bool) -> FloatArray:
-    at_least = np.abs(statistic) * (1 - TIE_TOLERANCE)
-    larger = len(null) - np.searchsorted(np.sort(null), at_least)
+    larger = len(null) - np.searchsorted(np.sort(null), np.abs(statistic) * (1 - TIE_TOLERANCE))
     observed = 0 if exact else 1  # among the null already if that is exact
     return np.asarray((larger + observed) / (len(null) + observed))
 

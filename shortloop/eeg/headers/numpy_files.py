@@ -35,8 +35,7 @@ def declared(file: Path, keys: Collection[str]) -> int:
 def shape_and_type(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype]:
     from numpy.lib import format as npy
 
-    version = npy.read_magic(stream)
-    read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    read = npy.read_array_header_1_0 if npy.read_magic(stream) == (1, 0) else npy.read_array_header_2_0
     shape, _, dtype = read(stream)
     return shape, dtype
 

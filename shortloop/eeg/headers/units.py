@@ -111,8 +111,7 @@ def _written(raw: Any, kind: str, file: Path) -> list[tuple[bytes, float]]:
     if kind == "RawBrainVision":
         units = units_of(file)
         units += ["V"] * (len(raw.ch_names) - len(units))  # MNE adds a channel of an accelerometer
-        ranges = [float(each["range"]) for each in raw.info["chs"]]
-        return [*zip(map(str.encode, units), ranges, strict=True)]
+        return [*zip(map(str.encode, units), [float(each["range"]) for each in raw.info["chs"]], strict=True)]
     extras = raw._raw_extras[0]  # noqa: SLF001  no public access
     texts = EdfHeader.read(file).units if kind in READERS else _units_of_gdf(file)
     places = [each["logno"] - 1 for each in raw.info["chs"]]

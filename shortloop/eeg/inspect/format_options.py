@@ -38,12 +38,11 @@ LABELS = (
 )
 PARTICIPANT = re.compile(r"participants?(_id)?|subjects?(_id)?|subj|sub|vpn?|proband|person")
 PHASE = re.compile(r"phase|task")
-NO_FEATURE = re.compile(
+NO_FEATURE = re.compile(  # columns of numbers that were not measured in a trial
     r"runs?|ses|sessions?|blocks?|trials?|trial_number|epochs?|event|index|idx|id|row|nr|number|age|sex|gender"
     r"|group|handedness|rt|reaction_time|response|correct|accuracy|file|filename|unnamed|times?|date|fold|split"
     r"|label_id|class_id"
 )
-"""Columns of numbers that were not measured in a trial."""
 ROWS = 2000  # of a table that are read
 SAMPLE_NUMBERS = "ms, or numbers of samples: then write their rate in its place, as sfreq = 250"
 

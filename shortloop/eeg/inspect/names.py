@@ -73,8 +73,7 @@ class _SplitPath:
 
     def __init__(self, root: Path, path: Path, people: bool) -> None:
         self.path = path
-        packed = path.name.lower().endswith(".gz")
-        self.ending = "".join(path.suffixes[-2:]) if packed else path.suffix
+        self.ending = "".join(path.suffixes[-2:]) if path.name.lower().endswith(".gz") else path.suffix
         self.parts = [*path.relative_to(root).parts[:-1], path.name.removesuffix(self.ending)]
         self.units: list[list[tuple[str, tuple[int, int] | None]]] = []
         for level, part in zip(reversed(range(len(self.parts))), self.parts):
@@ -266,8 +265,7 @@ def _with_wildcards(every: list[list[str]]) -> str:
         pieces = [_one_piece([*{*column}]) for column in zip(*every, strict=True)]
     else:
         start = _common_start(every)
-        end = _common_start([each[len(start) :][::-1] for each in every])
-        pieces = [*start, "*", *end[::-1]]
+        pieces = [*start, "*", *_common_start([each[len(start) :][::-1] for each in every])[::-1]]
     return re.sub(r"\*(?:[^\w/{}.]?\*)+", "*", "".join(pieces))
 
 

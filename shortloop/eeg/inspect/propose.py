@@ -34,7 +34,7 @@ PREPROCESSING = """\
 # notch = 50              # Hz
 # reference = "average"
 # reject.eeg = 150e-6     # V, peak to peak"""
-WANTED = {
+WANTED = {  # questions about fields of a format
     "column": "column has the codes of events",
     "event_column": "column of the tables has the events",
     "event_unit": "unit do onsets of events have in the tables",
@@ -43,7 +43,6 @@ WANTED = {
     "stream": "stream has the EEG",
     "time_unit": "unit do the times have",
 }
-"""Questions about fields of a format."""
 
 
 def look(folder: Path, project: Path, tell: Tell) -> Look | None:

@@ -143,8 +143,7 @@ def _read(settings: RecordedInput, asked: tuple[str, str, Path]) -> Recorded | I
     except OSError as error:
         return InputError("the file cannot be read", participant=who, file=path, found=error.strerror)
     found = read_recording(settings, named, who)
-    without_events = isinstance(found, InputError) and found.field == "input.event_source"
-    return Recorded() if without_events else found
+    return Recorded() if isinstance(found, InputError) and found.field == "input.event_source" else found
 
 
 def _unit_of_onsets(found: Sequence[Recorded | InputError]) -> str | None:

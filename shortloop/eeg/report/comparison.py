@@ -52,8 +52,7 @@ def compare_scores(first: Result, second: Result) -> Comparison | None:
     if not pairs:
         return None
     who = sorted({result.partition for result in (first, second) if result.partition is not None})
-    kind = str(first.facts.get("kind", "")).capitalize()
-    title = ", ".join(filter(None, [kind, first.stage, *who]))
+    title = ", ".join(filter(None, [str(first.facts.get("kind", "")).capitalize(), first.stage, *who]))
     draw = partial(comparison_figure, title, (first.job, second.job), pairs)
     numbers = [
         Compared(what, one[shape].label, summary, *(float(of(each.values)) for each in pairs[shape]))
@@ -139,8 +138,7 @@ def _draw_planes(part: SubFigure, names: tuple[str, str], pair: tuple[Scores, Sc
         assert scores.test_times is not None  # planes have both
         scale = scores.scale
         x_edges = bin_edges(scores.train_times * scale.factor)
-        y_edges = bin_edges(scores.test_times * scale.factor)
-        image = draw_map(axes, values, x_edges, y_edges, limit)
+        image = draw_map(axes, values, x_edges, bin_edges(scores.test_times * scale.factor), limit)
         axes.set(title=name, xlabel=scale.label("Training"))
         axes.locator_params(nbins=5)
         label = "Difference" if values is not scores.values else scores.label

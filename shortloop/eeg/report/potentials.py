@@ -78,8 +78,7 @@ def evoked_figure(evoked: Evoked) -> Figure:
         title = f"{short(evoked.phase, 24)}: {what}, {whose(evoked.participants)}"
         below = 0.22 * -(-len(labels) // ACROSS) + 0.05
         arrange(figure, panels, columns, title, height=1.45, left=0.1, below=below)
-        ncols = min(len(labels), ACROSS)
-        figure.legend(handles, labels, loc="lower center", ncols=ncols, borderaxespad=0.2)
+        figure.legend(handles, labels, loc="lower center", ncols=min(len(labels), ACROSS), borderaxespad=0.2)
     return figure
 
 

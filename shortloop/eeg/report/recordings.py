@@ -114,8 +114,7 @@ def dropped_trials(recording: Recording) -> Counter[str]:
 
 
 def _cells(recording: Recording, settings: Mapping[str, Any], epochs: bool, warned: bool) -> dict[str, str]:
-    reasons = dropped_trials(recording)
-    left_out = ", ".join(f"{count} × {reason}" for reason, count in reasons.most_common())
+    left_out = ", ".join(f"{count} × {reason}" for reason, count in dropped_trials(recording).most_common())
     cells = {
         "Phase": recording["phase"],
         "Format": _format(recording, settings),

@@ -134,8 +134,7 @@ def positions_of(
 def topography_of(channels: tuple[str, ...], positions: Positions | None) -> Topography | None:
     """Choose positions to draw channels at, measured or by name; None if too few have one."""
     if positions is not None and positions.at is not None:
-        pairs = zip(channels, positions.at, strict=True)
-        known = {name: at for name, at in pairs if np.isfinite(at).all()}
+        known = {name: at for name, at in zip(channels, positions.at, strict=True) if np.isfinite(at).all()}
         enough = len(known) >= max(FEWEST, SHARE * len(channels))
         if positions.sensors != "eeg":
             return _of_sensors(known, positions.sensors) if enough else None
@@ -194,8 +193,7 @@ def _is_head_sized(at: FloatArray, sensors: str) -> bool:
         return False
     if sensors == "grad":  # two of which are at each place
         return True
-    apart = np.linalg.norm(known[:, np.newaxis] - known, axis=2)
-    return bool((apart + np.eye(len(known)) > APART).all())
+    return bool((np.linalg.norm(known[:, np.newaxis] - known, axis=2) + np.eye(len(known)) > APART).all())
 
 
 def _agrees_with_names(channels: Sequence[str], at: FloatArray, names: dict[str, str]) -> bool:

@@ -63,8 +63,7 @@ class Apply(Stage):
             among = "its fold's held-out trials" if self._within else "all trials, summed over folds"
             said = f"twice the rank of each trial's decision for the class among {among}; "
             said += "of two classes for the second"
-            kind = rank_type(n_trials, self._voters)
-            outs["ranks"] = sized(sizes, f"{AXES} × ranked classes", kind, said)
+            outs["ranks"] = sized(sizes, f"{AXES} × ranked classes", rank_type(n_trials, self._voters), said)
         return outs
 
     def index(self, unit: int) -> Index:

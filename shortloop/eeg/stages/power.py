@@ -19,5 +19,4 @@ class Power(FeatureStage):
     def of_trials(self, epochs: Epochs, trials: slice) -> Features:
         from shortloop.eeg.features.power import power_features
 
-        who = self.epochs.partition or ""
-        return power_features(epochs, self.settings, trials=trials, participant=who)
+        return power_features(epochs, self.settings, trials=trials, participant=self.epochs.partition or "")

@@ -85,6 +85,5 @@ class Retrain(NullScores):
 
         if self._many is None or self._many[0] != block:
             labels = self._shuffled["curve"][self._parts[block]]
-            folds = self._how["decoding"].folds
-            self._many = block, Labellings(labels, self._folds, self._n_classes, folds)
+            self._many = block, Labellings(labels, self._folds, self._n_classes, self._how["decoding"].folds)
         return self._many[1]

@@ -242,8 +242,7 @@ class _Keeper:
             self._open.unregister(self._jobs)
             return
         what = json.loads(message)
-        count = len(what["names"])
-        output = _Output(Path(what["folder"]), given[count:])
+        output = _Output(Path(what["folder"]), given[len(what["names"]) :])
         for descriptor, name, process in zip(given, what["names"], what["processes"]):
             output.parts[descriptor] = _Part(name, process)
             self._open.register(descriptor, selectors.EVENT_READ, output)
@@ -289,8 +288,7 @@ class _Output:
             part.process, text = int(text[:PROCESS], 16), text[PROCESS:]
         if text:
             if part.file is None:
-                flags = os.O_CREAT | os.O_WRONLY | os.O_APPEND
-                part.file = os.open(self._folder / part.name, flags, 0o666)
+                part.file = os.open(self._folder / part.name, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o666)
             os.write(part.file, text)
             self._is_empty = False
             part.tail = (part.tail + text)[-TAIL:]

@@ -124,8 +124,7 @@ class _Table:
         what = (importlib.util.MAGIC_NUMBER, bytes([sys.flags.optimize]), path, source)
         key = blake3(b"\0".join(what)).digest()
         if self._last.get(file, (b"",))[0] != key:
-            code = self._read(kept, key) or self._compile(source, file, kept, key)
-            self._last[file] = key, code
+            self._last[file] = key, (self._read(kept, key) or self._compile(source, file, kept, key))
         return self._last[file][1]
 
     def _read(self, kept: Path, key: bytes) -> CodeType | None:
@@ -153,6 +152,5 @@ def _table() -> _Table | None:
 def _note_as_it_is(original: Any, loader: Any, what: Any) -> Any:
     table, file = _table(), getattr(loader, "path", None) or loader.archive
     if table is not None and is_own(file):
-        content = blake3(Path(file).read_bytes()).hexdigest()
-        table.note(getattr(loader, "name", str(what)), file, content)
+        table.note(getattr(loader, "name", str(what)), file, blake3(Path(file).read_bytes()).hexdigest())
     return original(loader, what)

@@ -92,8 +92,7 @@ def _for_all_projects(module: str, file: str) -> str:
     folder = place / f"{module}-{hashlib.sha256(bytes(1).join(made_of)).hexdigest()[:16]}"
     if not folder.is_dir():
         folder.mkdir(mode=0o700, parents=True)
-        before = sorted(place.glob(f"{module}-*"), key=lambda each: each.stat().st_mtime)
-        for each in before[:-KEPT]:
+        for each in sorted(place.glob(f"{module}-*"), key=lambda each: each.stat().st_mtime)[:-KEPT]:
             shutil.rmtree(each, ignore_errors=True)
     if not os.access(folder, os.W_OK):
         raise PermissionError(folder)

@@ -213,8 +213,7 @@ def _are_listed(known: Mapping[str, Any], configuration: Mapping[str, Any]) -> b
 
     found = {}
     for package, discover in configuration["method_directories"].items():
-        folder = _folder_of_package(package)
-        for name, method in read_methods_conf(folder, discover).items():
+        for name, method in read_methods_conf(_folder_of_package(package), discover).items():
             found[name] = package, method.version
     return found == {name: (each.package, each.version) for name, each in known.items()}
 
@@ -223,10 +222,9 @@ def _is_as_loaded(processes: list[int]) -> bool:
     """True if all that a process has read is as it was then."""
     try:
         note = json.loads(_file(LOADED).read_text(encoding="utf-8"))
-        states = [tuple(each) for each in note["files"].values()]
         return (
             [note["process"]] == processes
-            and states_of_files([*note["files"]]) == states
+            and states_of_files([*note["files"]]) == [tuple(each) for each in note["files"].values()]
             and not any(map(os.path.exists, note["missing"]))
             and all(_modules_in(folder) == names for folder, names in note["folders"].items())
         )

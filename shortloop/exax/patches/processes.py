@@ -213,8 +213,7 @@ class _LazyPool:
 
     def imap(self, function: Callable[[Any], Any], items: Iterable[Any], chunksize: int) -> Iterable[Any]:
         items = list(items)
-        few = len(items) <= FEW
-        return map(function, items) if few else self._start().imap(function, items, chunksize)
+        return map(function, items) if len(items) <= FEW else self._start().imap(function, items, chunksize)
 
     imap_unordered = imap
 

@@ -77,8 +77,7 @@ def _axis(low: float, high: float, count: int) -> Axis:
     size = 10.0 ** np.floor(np.log10(rough))
     step = next(factor * size for factor in (1.0, 2.0, 5.0, 10.0) if factor * size >= rough * (1 - 1e-9))
     ticks = step * np.arange(np.ceil(low / step), np.floor(high / step) + 1)
-    largest = max(abs(low), abs(high))
-    exponent = int(np.floor(np.log10(largest)))
+    exponent = int(np.floor(np.log10(max(abs(low), abs(high)))))
     if -4 < exponent < 6:
         exponent = 0
     digits = min(max(exponent - int(np.floor(np.log10(step) + 1e-9)), 0), 15)
@@ -196,8 +195,7 @@ def _drawn(rows: Rows) -> IntArray:
         np.argsort(-np.nan_to_num(np.abs(values), posinf=np.inf), kind="stable")[:KEPT]
         for values in (rows.standardized, rows.leverage, rows.residuals)
     )
-    others = np.linspace(0, count - 1, DRAWN - 3 * KEPT).astype(np.int64)
-    return np.unique(np.concatenate([*ranked, others]))
+    return np.unique(np.concatenate([*ranked, np.linspace(0, count - 1, DRAWN - 3 * KEPT).astype(np.int64)]))
 
 
 def _notes(rows: Rows, drawn: int) -> list[str]:

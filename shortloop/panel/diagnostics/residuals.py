@@ -19,7 +19,7 @@ PEARSON = "Pearson residual"
 FITTED = "fitted value"
 SMALLEST = 1e-300  # chance; what is less likely is as far out as that
 OUTLYING = 3.0  # standardised residuals beyond this are outlying: one of 370, if errors are normal
-SUMMARY = {
+SUMMARY = {  # summaries of the residuals of a group
     "outlying": f"share of rows whose standardised residual is beyond {OUTLYING:g}",
     "largest": "largest standardised residual, whatever its sign",
     "jarque_bera": "Jarque and Bera's statistic of the residuals: 0 if they are normal",
@@ -27,7 +27,6 @@ SUMMARY = {
     "cook": "largest Cook's distance",
     "agreement": "squared correlation of observed and fitted values",
 }
-"""Summaries of the residuals of a group."""
 CRITERIA: Mapping[str, tuple[tuple[str, ...], int]] = {
     "outliers": (("outlying", "largest"), 1),
     "normality": (("jarque_bera",), 1),
@@ -103,14 +102,12 @@ def _any(model: Any, design: Design, params: FloatArray, scale: float, seed: Any
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the fit has said it
         try:
-            predicted = model.fit_one(design.outcome, rows, dict(design.roles)).predict()
-            fitted = np.asarray(predicted, np.float64)
+            fitted = np.asarray(model.fit_one(design.outcome, rows, dict(design.roles)).predict(), np.float64)
         except Exception:  # whatever a model does not know of itself
             return None
     if fitted.shape != design.outcome.shape:
         return None
-    freedom = max(len(fitted) - len(design.columns), 1)
-    deviation = np.sqrt(np.square(design.outcome - fitted).sum() / freedom)
+    deviation = np.sqrt(np.square(design.outcome - fitted).sum() / max(len(fitted) - len(design.columns), 1))
     return _scaled(design, fitted, deviation, "residual / standard deviation")
 
 
@@ -207,8 +204,7 @@ def _quantile_residuals(
         below = np.where(outcome > 0, special.pdtr(np.maximum(before, 0), mean), 0.0)
         above = np.where(outcome > 0, special.pdtrc(np.maximum(before, 0), mean), 1.0)
         lower = (1 - u) * below + u * special.pdtr(outcome, mean)
-        upper = (1 - u) * above + u * special.pdtrc(outcome, mean)
-        return _scores(lower, upper)
+        return _scores(lower, (1 - u) * above + u * special.pdtrc(outcome, mean))
     if family == "binomial" and np.isin(outcome, (0.0, 1.0)).all():
         return _scores(
             np.where(outcome == 1, 1 - mean + u * mean, u * (1 - mean)),
@@ -268,8 +264,7 @@ def worst(summary: Mapping[str, FloatArray], by: str, count: int) -> list[int]:
 def reason(values: Mapping[str, float], by: str) -> str:
     if by == "influence" and np.isnan(values["cook"]):
         by = "leverage"
-    more = f", the furthest at {values['largest']:.3g}" if by == "outliers" else ""
-    return described(values)[by] + more
+    return described(values)[by] + (f", the furthest at {values['largest']:.3g}" if by == "outliers" else "")
 
 
 def described(values: Mapping[str, float]) -> dict[str, str]:

@@ -18,8 +18,7 @@ from shortloop.panel.statistics import EDGE, RISE, Reason
 MAX_ITERATIONS, TOLERANCE, RIDGE = 35, 1e-8, 1e-10  # as of `statsmodels.base.optimizer._fit_newton`
 CONDITION = 1e6  # largest condition of the Hessian: statsmodels inverts it, and so has ten digits of it
 NEAR = 0.01  # share of the tolerance within which rounding may decide whether there is one more step
-NUMBERS = ("llf", "condition_number", "iterations", "outcomes")
-"""``outcomes``: number of outcomes that are one."""
+NUMBERS = ("llf", "condition_number", "iterations", "outcomes")  # `outcomes`: number of outcomes that are one
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

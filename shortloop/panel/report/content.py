@@ -66,8 +66,7 @@ def collect(
         for result, chain in zip(results, chains, strict=True)
     ]
     versions = {name: text for each in every.values() for name, text in each.record["versions"].items()}
-    notes = tuple(imported.facts["notes"])
-    return Content(panel, tuple(shown), notes, versions, thread_note(every.values()))
+    return Content(panel, tuple(shown), tuple(imported.facts["notes"]), versions, thread_note(every.values()))
 
 
 def _shown(result: Result, chain: Sequence[Result], drawn: Result | None) -> Shown:

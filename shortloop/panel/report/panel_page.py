@@ -194,8 +194,7 @@ def _coefficients(shown: Shown) -> PageTable:
 
 def _estimates(median: float, lower: float, upper: float) -> tuple[str, str]:
     """Format median and quartiles with as many digits as distinguish the quartiles, and one more."""
-    apart = upper - lower or abs(median) or 1.0
-    decimals = 1 - math.floor(math.log10(apart))
+    decimals = 1 - math.floor(math.log10(upper - lower or abs(median) or 1.0))
 
     def shown(value: float) -> str:
         if not -4 <= decimals <= 6:

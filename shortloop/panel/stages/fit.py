@@ -32,8 +32,7 @@ class Fit(Stage):
         from shortloop.panel.fit import Fitter
         from shortloop.panel.stages.panel_files import load_panel
 
-        where = f"models.{self.specification}.formula"
-        equation = Equation(self.model.formula, self.outcome, where)
+        equation = Equation(self.model.formula, self.outcome, f"models.{self.specification}.formula")
         panel = load_panel(self.block)
         self._keys: list[list[str]] = self.block.facts["keys"]
         self._parts: list[slice] = []
@@ -77,5 +76,4 @@ class Fit(Stage):
         names, terms = (self._fitter.names, self._fitter.terms) if self._parts else ((), ())
         facts: dict[str, object] = {"names": list(names), "terms": list(terms), "keys": self._keys}
         facts |= {"by": self.block.facts["by"], "statuses": list(STATUSES), "paths": list(PATHS)}
-        along = {"groups": "keys", "coefficients": "names"} if self._parts else {}
-        return Finished(facts, coordinates=along)
+        return Finished(facts, coordinates={"groups": "keys", "coefficients": "names"} if self._parts else {})

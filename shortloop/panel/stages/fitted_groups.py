@@ -20,8 +20,7 @@ class FittedGroups:
     """The groups of a block, with their rows and fits; `stage` has the model, its outcome and the seed."""
 
     def __init__(self, stage: Any, block: Job, fit: Job) -> None:
-        where = f"models.{stage.specification}.formula"
-        self._equation = Equation(stage.model.formula, stage.outcome, where)
+        self._equation = Equation(stage.model.formula, stage.outcome, f"models.{stage.specification}.formula")
         self._model, self._seed = stage.model, stage.seed
         self._panel = load_panel(block)
         self._names = list(fit.facts["names"])
@@ -52,8 +51,7 @@ class FittedGroups:
         if self.status(group) != Status.FITTED:
             return None
         if fitter is None:
-            alone = self._panel.of_groups(group, group + 1)
-            design = Fitter(self._model, self._equation, alone).design_of(0)
+            design = Fitter(self._model, self._equation, self._panel.of_groups(group, group + 1)).design_of(0)
         else:
             design = fitter.design_of(group)
         params = self._arrays["params"][group, [self._names.index(name) for name in design.names]]

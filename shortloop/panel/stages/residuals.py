@@ -64,5 +64,4 @@ class Residuals(Stage):
         return f"residuals of groups from {' '.join(self._keys[self._parts[unit].start])} on"
 
     def finish(self, out: Outputs) -> Finished:
-        along = {"groups": "keys"} if self._parts else {}
-        return Finished({"keys": self._keys}, coordinates=along)
+        return Finished({"keys": self._keys}, coordinates={"groups": "keys"} if self._parts else {})

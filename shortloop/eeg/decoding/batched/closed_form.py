@@ -72,5 +72,4 @@ def _project(
 ) -> FloatArray:
     """Coordinates of scaled trials; the mean of the scaled training trials is `offset`."""
     scaled -= offset
-    few = len(scaled) < len(basis.centred)
-    return basis.project(scaled) if few else np.asarray(scaled @ directions())
+    return basis.project(scaled) if len(scaled) < len(basis.centred) else np.asarray(scaled @ directions())

@@ -134,8 +134,7 @@ class Labellings:
         """Inner folds of a fold's training trials under each labelling, (training trials, labellings)."""
         if (fold, n_inner) not in self._inner:
             known = self.labels[:, self.train[fold]]
-            made = np.stack([stratified_folds(each, n_inner) for each in known], axis=1)
-            self._inner[fold, n_inner] = made
+            self._inner[fold, n_inner] = np.stack([stratified_folds(each, n_inner) for each in known], axis=1)
         return self._inner[fold, n_inner]
 
 
@@ -173,8 +172,7 @@ def winners(decisions: FloatArray, n_classes: int) -> IntArray:
     best = decisions[:, 0] if first == 0 else np.maximum(decisions[:, 0], 0.0)
     won = np.zeros(best.shape, dtype=np.int8) if first == 0 else (decisions[:, 0] > 0).astype(np.int8)
     for k in range(1, decisions.shape[1]):
-        better = decisions[:, k] > best
-        won[better] = k + first
+        won[decisions[:, k] > best] = k + first
         best = np.maximum(best, decisions[:, k])
     return won
 
@@ -239,8 +237,7 @@ def _percent(right: IntArray, counts: IntArray, voters: int, score: Score) -> Fl
     for k in range(len(right)):
         whole = (float(voters) * counts[k]) * np.ones(right.shape[1:])
         recall += np.divide(right[k], whole, out=np.zeros_like(whole), where=whole > 0)
-    present = (counts > 0).sum(axis=0)
-    return np.ascontiguousarray((100 * (recall / present)).T)
+    return np.ascontiguousarray((100 * (recall / (counts > 0).sum(axis=0))).T)
 
 
 def _areas(
@@ -274,8 +271,7 @@ def _area(decided: FloatArray, truth: np.ndarray) -> FloatArray:
         truth = truth[1:]
         decided = decided if len(decided) == 1 else decided[1:] - decided[:1]
     elif len(decided) < n_classes:
-        against_first = np.concatenate([np.zeros_like(decided[:1]), decided])
-        decided = log_odds(against_first)
+        decided = log_odds(np.concatenate([np.zeros_like(decided[:1]), decided]))
     n_rows = decided.shape[-1]
     ranks = rank_rows(decided.reshape(-1, n_rows)).reshape(decided.shape)
     members = truth.transpose(0, 2, 1).astype(np.float64)[..., np.newaxis]  # (classes, labellings, trials, 1)

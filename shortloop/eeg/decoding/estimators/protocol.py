@@ -45,8 +45,7 @@ class ClassifierSettings(EstimatorSettings):
 
         made = self.make()
         if isinstance(made, LogisticRegression):  # or its subclass that chooses C
-            one_versus_rest = made.solver == "liblinear" or getattr(made, "multi_class", None) == "ovr"
-            return not one_versus_rest
+            return not (made.solver == "liblinear" or getattr(made, "multi_class", None) == "ovr")
         return isinstance(made, LinearDiscriminantAnalysis)
 
     def check_decisions(self, n_classes: int) -> None:

@@ -48,8 +48,7 @@ def auc_scores(ranks: IntArray, labels: IntArray, groups: IntArray | None = None
             defined += pairs > 0
         total += area / np.maximum(defined, 1)
         counted += defined > 0
-    scores = np.where(counted > 0, total / np.maximum(counted, 1), 0.5)
-    return scores.reshape(len(labels), *cells)
+    return np.where(counted > 0, total / np.maximum(counted, 1), 0.5).reshape(len(labels), *cells)
 
 
 def decision_ranks(decisions: FloatArray, groups: IntArray | None = None) -> IntArray:

@@ -174,8 +174,7 @@ def _prepare(signal: Any, settings: EpochedInput, channels: list[str]) -> list[s
     odd = preprocessing.not_finite(signal, steps)
     preprocessing.apply_reference(signal, steps)
     types = _types(signal)
-    decoded = {types[name] for name in channels}
-    others = {*steps.reject, *steps.flat} - decoded
+    others = {*steps.reject, *steps.flat} - {types[name] for name in channels}
     problem = "there are no channels of a type that trials are rejected by"
     expected = f"types among {', '.join(sorted({*types.values()}))}"
     refuse_unknown(sorted(others), types.values(), problem, "input.preprocessing.reject", expected)
@@ -282,8 +281,7 @@ def _resampled(epochs: Any, rate: float) -> Any:
     if len(epochs):
         return epochs.resample(rate, n_jobs=1)
     shape = (1, len(epochs.ch_names), len(epochs.times))
-    one = mne.EpochsArray(np.zeros(shape), epochs.info, tmin=epochs.tmin).resample(rate, n_jobs=1)
-    return one.drop([0])
+    return mne.EpochsArray(np.zeros(shape), epochs.info, tmin=epochs.tmin).resample(rate, n_jobs=1).drop([0])
 
 
 def _cropped(epochs: Any, labels: dict[int, int], settings: EpochedInput) -> tuple[Any, Log, list[int]]:
@@ -324,8 +322,7 @@ def positions_of(signal: Any, channels: Sequence[str]) -> FloatArray | None:
     for index, name in enumerate(channels):
         channel, kind = by_name[name]
         at = np.asarray(channel["loc"][:3], dtype=float)
-        framed = channel["coord_frame"] == FRAMES.get(kind)
-        if framed and np.isfinite(at).all() and at.any():
+        if channel["coord_frame"] == FRAMES.get(kind) and np.isfinite(at).all() and at.any():
             found[index] = at
     return found if np.isfinite(found).any() else None
 

@@ -54,8 +54,7 @@ def _onsets(table: Any, path: Path, dialect: delimited.Dialect, column: str) -> 
     texts = table["onset"]
     hint = f"write onsets in {path.name} with a point before fractions, as 1.5"
     # As if commas were between values: a point is before fractions, as in BIDS.
-    decimal = delimited.decimal_sign(texts, ",", FIELD, hint)
-    onsets = delimited.numbers(texts, decimal)
+    onsets = delimited.numbers(texts, delimited.decimal_sign(texts, ",", FIELD, hint))
     missing = texts.str.strip().isin(delimited.NO_EVENT).to_numpy()
     wrong = np.flatnonzero(~np.isfinite(onsets) & ~missing)
     if len(wrong):

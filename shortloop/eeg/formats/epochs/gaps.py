@@ -73,8 +73,7 @@ def align_to_samples(raw: Any, table: Path | None) -> None:
     moved = mne.Annotations(
         (header.seconds * record + within)[kept], np.array(duration)[kept], np.array(text, dtype=str)[kept]
     )
-    meet = np.repeat(header.seconds * pauses, 2)
-    moved.append(meet, 0.0, ["BAD boundary", "EDGE boundary"] * len(pauses))
+    moved.append(np.repeat(header.seconds * pauses, 2), 0.0, ["BAD boundary", "EDGE boundary"] * len(pauses))
     raw.set_annotations(moved)
     lost = f", and {np.count_nonzero(~kept)} in pauses or after the end were left out" * bool((~kept).any())
     warn(f"{MOVED} ({told}): events were moved to their samples{lost}")

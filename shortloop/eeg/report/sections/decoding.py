@@ -254,11 +254,9 @@ def _at_peak(result: KindResult, confusion: Confusion) -> str:
 
 
 def _ticks(axes: Axes, classes: tuple[str, ...]) -> None:
-    step = -(-len(classes) // NAMED)
-    at = range(0, len(classes), step)
+    at = range(0, len(classes), -(-len(classes) // NAMED))
     names = [short(classes[index], 10) for index in at]
-    long = max(map(len, names)) * len(names) > 24
-    axes.set_xticks(list(at), names, rotation=90 if long else 0)
+    axes.set_xticks(list(at), names, rotation=90 if max(map(len, names)) * len(names) > 24 else 0)
     axes.set_yticks(list(at), names)
     axes.tick_params(length=0)
 
@@ -294,8 +292,7 @@ def _confusion_csv(result: KindResult) -> str:
         shares = _shares(each.counts)
         for (row, column), count in np.ndenumerate(each.counts):
             named = result.classes[row], result.classes[column]
-            share = float(shares[row, column])
-            rows.append([each.train_time, each.test_time, *named, float(count), share])
+            rows.append([each.train_time, each.test_time, *named, float(count), float(shares[row, column])])
     columns = [f"train time ({unit})", f"test time ({unit})", "true class", "predicted class", "trials"]
     return csv_text([*columns, "trials of the class (%)"], rows)
 

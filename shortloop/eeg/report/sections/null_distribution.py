@@ -71,12 +71,10 @@ def _histogram(axes: Axes, null: FloatArray, observed: float, stats: MapStatisti
 
     # All sign flips, the observed maps first: shortloop.eeg.group says so of its exact null distributions.
     flips = stats.level == "group" and len(null) == 2 ** len(stats.scores)
-    exact = flips and bool(np.isclose(null[0], observed))
-    critical = critical_value(null, stats.alpha, exact)
+    critical = critical_value(null, stats.alpha, flips and bool(np.isclose(null[0], observed)))
     line = critical if critical is not None and np.isfinite(critical) else None
     finite = null[np.isfinite(null)]
-    usual = float(np.quantile(finite, 0.95)) if finite.size else 1.0
-    end = FAR * max(usual, line or 0.0)
+    end = FAR * max(float(np.quantile(finite, 0.95)) if finite.size else 1.0, line or 0.0)
     span = (float(finite.min()), min(end, float(finite.max()))) if finite.size else (0.0, 1.0)
     if span[1] - span[0] <= 1e-6 * span[1]:  # all equal but for rounding: too narrow for bins
         span = (0.95 * span[0], 1.05 * span[1] or 1.0)
@@ -88,8 +86,7 @@ def _histogram(axes: Axes, null: FloatArray, observed: float, stats: MapStatisti
     if observed > end:  # drawn at its value, it would leave no room for the null
         text = f"{observed:,.0f} →" if np.isfinite(observed) else "∞ →"
         axes.text(0.9, 0.9, text, transform=axes.transAxes, ha="right", va="top", color=VERMILION)
-    place = min(observed, end)
-    axes.axvline(place, color=VERMILION, linewidth=2.0, clip_on=False, label="observed")
+    axes.axvline(min(observed, end), color=VERMILION, linewidth=2.0, clip_on=False, label="observed")
     axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
     axes.margins(x=0.06)
     axes.set_xlim(left=0)  # neither can be negative

@@ -136,8 +136,7 @@ def _axis(low: float, high: float, most: int, integer: bool, length: float = 0.0
         locator = MaxNLocator(steps, steps=[1, 2, 2.5, 5, 10], integer=integer)
         values = np.asarray(locator.tick_values(low, high))
         ticks = values[(values >= low) & (values <= high)]
-        labels = tuple(f"{tick:g}".replace("-", "−") for tick in ticks)
-        axis = Axis(low, high, length, ticks, labels)
+        axis = Axis(low, high, length, ticks, tuple(f"{tick:g}".replace("-", "−") for tick in ticks))
         spans = axis.spans()
         if not length or (spans[1:, 0] - spans[:-1, 1] >= DIGIT).all():
             break

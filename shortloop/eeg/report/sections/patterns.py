@@ -335,8 +335,7 @@ def _selected_csv(result: KindResult) -> str:
             for time, shares in zip(times, 100 * known.kept_channels)
             for name, share in zip(known.channels, shares, strict=True)
         ]
-    columns = [f"train time ({result.time_unit})", "participant", "channel", "features kept (%)"]
-    return csv_text(columns, rows)
+    return csv_text([f"train time ({result.time_unit})", "participant", "channel", "features kept (%)"], rows)
 
 
 ACTIVATION = Section(

@@ -151,13 +151,12 @@ def find_analyses() -> dict[str, Analysis]:
         if package_of(each) == PACKAGE and not (folder / each.module.split(".")[1]).is_dir():
             continue  # this copy of the package lacks it
         if each.name in found or not re.fullmatch(r"[a-z][a-z0-9_-]*", each.name):  # it becomes an option
-            raise InputError(
-                "an entry point cannot be an analysis of this name",
-                field=f"{each.name} = {each.value}",
-                found=f"{each.name}, of the package {package_of(each, 'Version')}",
-                expected=f"lower-case letters, digits, - and _, and none of {', '.join(sorted(found))}",
-                hint=f"rename it there, or uninstall {package_of(each)}",
-            )
+            problem = "an entry point cannot be an analysis of this name"
+            field = f"{each.name} = {each.value}"
+            what = f"{each.name}, of the package {package_of(each, 'Version')}"
+            expected = f"lower-case letters, digits, - and _, and none of {', '.join(sorted(found))}"
+            hint = f"rename it there, or uninstall {package_of(each)}"
+            raise InputError(problem, field=field, found=what, expected=expected, hint=hint)
         found[each.name] = load_entry_point(
             each,
             lambda given: isinstance(given, Analysis),

@@ -136,9 +136,7 @@ def _check(path: Path) -> None:
         problem = "a project cannot be inside another project"
         raise InputError(problem, file=path, found=above / CONFIGURATION, hint="create it in another folder")
     if len(os.fsencode(path / SOCKET)) > SOCKET_PATH_LIMIT:
-        raise InputError(
-            "the path of the server's socket would be too long for this system",
-            file=path / SOCKET,
-            expected=f"at most {SOCKET_PATH_LIMIT} bytes",
-            hint="choose a folder nearer to the root",
-        )
+        wrong = "the path of the server's socket would be too long for this system"
+        file = path / SOCKET
+        advice = "choose a folder nearer to the root"
+        raise InputError(wrong, file=file, expected=f"at most {SOCKET_PATH_LIMIT} bytes", hint=advice)

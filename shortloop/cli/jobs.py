@@ -69,16 +69,14 @@ def print_jobs(wanted: Filter, order: str, reverse: bool, as_json: bool = False)
         entries = wanted.apply(inventory(store), names)
     entries.sort(key=ORDERS[order], reverse=reverse)
     if as_json:
-        print_json(
-            jobs=[
-                entry_fields(each)
-                | {"settings": _settings(each, names), "seconds": each.seconds}
-                | {"sources": each.sources, "folder": each.folder}
-                for each in entries
-            ],
-            seconds=sum(each.seconds for each in entries),
-            bytes=sum(each.size for each in entries),
-        )
+        jobs = [
+            entry_fields(each)
+            | {"settings": _settings(each, names), "seconds": each.seconds}
+            | {"sources": each.sources, "folder": each.folder}
+            for each in entries
+        ]
+        size = sum(each.size for each in entries)
+        print_json(jobs=jobs, seconds=sum(each.seconds for each in entries), bytes=size)
         return
     columns = ("job", "stage", "partition", "settings", "made", "seconds", "size", "state")
     rows = []

@@ -159,14 +159,11 @@ def _one_file_each(run: StudyRun, patterns: Mapping[str, str], field: str) -> Fi
             at = f"{field}.{phase}"
             found = find_files(folder, [pattern], participant=name, field=at)
             if len(found) > 1:
-                raise InputError(
-                    "several files match the pattern, and features of a phase are one file",
-                    participant=name,
-                    file=folder / pattern,
-                    field=at,
-                    found=", ".join(path.name for path in found),
-                    hint="name the one that is meant",
-                )
+                problem = "several files match the pattern, and features of a phase are one file"
+                file = folder / pattern
+                what = ", ".join(path.name for path in found)
+                hint = "name the one that is meant"
+                raise InputError(problem, participant=name, file=file, field=at, found=what, hint=hint)
             named[name][phase] = [[("", path)] for path in found]
     return samples_of(_read(run, named))
 

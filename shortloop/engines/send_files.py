@@ -203,12 +203,10 @@ class Supplies:
     def _check(self, cache: str, content: str) -> None:
         if self._tries[cache, content] >= TRIES:
             source = self._sources[content][0]
-            raise TransientError(
-                "a node of the cluster does not keep what it is sent",
-                file=source if isinstance(source, Path) else None,
-                found=f"it was sent {TRIES} times",
-                hint=f"see that the node has room for it; {AGAIN}",
-            )
+            problem = "a node of the cluster does not keep what it is sent"
+            file = source if isinstance(source, Path) else None
+            hint = f"see that the node has room for it; {AGAIN}"
+            raise TransientError(problem, file=file, found=f"it was sent {TRIES} times", hint=hint)
 
     def _say_what_it_costs(self) -> None:
         """Report if sending takes longer than the computing that it saves."""

@@ -128,12 +128,10 @@ def _code_now(method: Path, more: tuple[str, ...]) -> Code:
     try:
         known = _look(method, more)
     except SyntaxError as error:
-        raise InputError(
-            f"a file is not Python: {error.msg}",
-            file=f"{error.filename}, line {error.lineno}",
-            found=(error.text or "").strip(),
-            hint="correct it and run again",
-        ) from None
+        problem = f"a file is not Python: {error.msg}"
+        place = f"{error.filename}, line {error.lineno}"
+        what = (error.text or "").strip()
+        raise InputError(problem, file=place, found=what, hint="correct it and run again") from None
     code, listed = known.code, declared_files(method)
     modules = {*map(os.path.normpath, code.modules.values())} if listed else set()  # they count by their text
     declared = {name: found for name, found in listed.items() if os.path.normpath(found[0]) not in modules}

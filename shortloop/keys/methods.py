@@ -22,12 +22,10 @@ def find_method(method: str) -> tuple[str, Path]:
     files = [(package, folder / f"a_{method}.py") for package, folder in packages()]
     found = [each for each in files if each[1].is_file()]
     if len(found) > 1:
-        raise InputError(
-            f"{len(found)} methods are named {method}",
-            found=", ".join(str(file) for _, file in found),
-            expected="a different name for each method",
-            hint="rename one of the files and its stage, or delete it",
-        )
+        problem = f"{len(found)} methods are named {method}"
+        what = ", ".join(str(file) for _, file in found)
+        advice = "rename one of the files and its stage, or delete it"
+        raise InputError(problem, found=what, expected="a different name for each method", hint=advice)
     if found:
         _methods[method] = found[0]
         return found[0]

@@ -312,11 +312,7 @@ def _has_direction(signs: FloatArray, rows: FloatArray) -> bool:
     if not len(directions):
         return False
     signed = (signs[:, np.newaxis] * basis)[signs != 0.0] @ directions.T
-    found = linprog(
-        -signed.sum(axis=0),
-        A_ub=-signed,
-        b_ub=np.zeros(len(signed)),
-        bounds=(-1.0, 1.0),
-        options={"primal_feasibility_tolerance": EXACT, "dual_feasibility_tolerance": EXACT},
-    )
+    b_ub = np.zeros(len(signed))
+    options = {"primal_feasibility_tolerance": EXACT, "dual_feasibility_tolerance": EXACT}
+    found = linprog(-signed.sum(axis=0), A_ub=-signed, b_ub=b_ub, bounds=(-1.0, 1.0), options=options)
     return bool(found.status == 0 and -found.fun > 0.5)

@@ -181,13 +181,12 @@ def follow(pipeline: Pipeline, run: Run) -> Built:
         return last
     function = inspect.unwrap(pipeline)
     given = "nothing" if last is None else f"an object of the type {type(last).__name__}"
-    raise InputError(
-        "the pipeline does not return a job",
-        file=getattr(getattr(function, "__code__", None), "co_filename", None),
-        found=f"{getattr(function, '__name__', 'it')} returns {given}",
-        expected="the last job, as `run.build` gives it",
-        hint="end it with e.g. `return run.build(...)`",
-    )
+    problem = "the pipeline does not return a job"
+    file = getattr(getattr(function, "__code__", None), "co_filename", None)
+    found = f"{getattr(function, '__name__', 'it')} returns {given}"
+    expected = "the last job, as `run.build` gives it"
+    hint = "end it with e.g. `return run.build(...)`"
+    raise InputError(problem, file=file, found=found, expected=expected, hint=hint)
 
 
 def _joblib_settings() -> dict[str, Plain]:

@@ -152,9 +152,8 @@ def reused(found: StoredJob, wanted: Request) -> Built:
     """The existing job that a request asks for."""
     made = existing(found, wanted.stage, wanted.partition)
     reason = f"{DECLARED}: {found.harmless}" if found.harmless else ""
-    return replace(
-        made, reason=reason, incomplete=found.incomplete, variant=wanted.variant, files=wanted.names
-    )
+    incomplete = found.incomplete
+    return replace(made, reason=reason, incomplete=incomplete, variant=wanted.variant, files=wanted.names)
 
 
 def existing(found: StoredJob, stage: str, partition: str | None) -> Built:

@@ -152,13 +152,11 @@ def _option(stage: str, signature: Signature, name: str, value: object) -> Plain
     except InputError as error:
         if error.field is not None:
             raise
-        raise InputError(
-            f"an option of {stage} has the wrong type or value",
-            field=f"option {name}",
-            found=error.problem if error.found is None else f"{error.problem}: {error.found}",
-            expected=error.expected,
-            hint=error.hint,
-        ) from None
+        problem = f"an option of {stage} has the wrong type or value"
+        field = f"option {name}"
+        found = error.problem if error.found is None else f"{error.problem}: {error.found}"
+        expected = error.expected
+        raise InputError(problem, field=field, found=found, expected=expected, hint=error.hint) from None
 
 
 def _check_names(

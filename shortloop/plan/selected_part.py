@@ -95,13 +95,11 @@ def _meant(selection: Selection, plan: Planner) -> set[int]:
     of_stage = {number for number, job in enumerate(jobs) if job.stage == selection.stage}
     if not of_stage:
         first = plan.waits_for.name if plan.waits_for else None
-        raise InputError(
-            "the pipeline has no such stage",
-            field="--until" if selection.until else "--only",
-            found=selection.stage,
-            expected=", ".join(dict.fromkeys(job.stage for job in jobs)),
-            hint=first and f"later stages depend on the results of {first}: build it first, with --until",
-        )
+        wrong = "the pipeline has no such stage"
+        field = "--until" if selection.until else "--only"
+        wanted = ", ".join(dict.fromkeys(job.stage for job in jobs))
+        hint = first and f"later stages depend on the results of {first}: build it first, with --until"
+        raise InputError(wrong, field=field, found=selection.stage, expected=wanted, hint=hint)
     if not selection.partition:
         return of_stage
     meant = {number for number in of_stage if jobs[number].partition == selection.partition}

@@ -128,13 +128,11 @@ def _check_does_something(module: ModuleType) -> None:
     if not any(hasattr(module, name) for name in ("prepare", "analysis", "synthesis")):
         own = [each for each in vars(module).values() if getattr(each, "__module__", None) == module.__name__]
         names = [each.__name__ for each in own if inspect.isroutine(each) or inspect.isclass(each)]
-        raise InputError(
-            "the method has no stage",
-            file=module.__file__,
-            found=", ".join(names) or "no function",
-            expected="a function, or a subclass of Stage, decorated with `@stage`",
-            hint="write `from shortloop import stage`, and `@stage` above the function or class",
-        )
+        file = module.__file__
+        found = ", ".join(names) or "no function"
+        expected = "a function, or a subclass of Stage, decorated with `@stage`"
+        hint = "write `from shortloop import stage`, and `@stage` above the function or class"
+        raise InputError("the method has no stage", file=file, found=found, expected=expected, hint=hint)
 
 
 def _of_fields(stage: type[Stage], numbers: Mapping[str, str]) -> dict[str, Input]:
@@ -276,13 +274,11 @@ def _converted(method: str, declared: Mapping[str, object], sent: Mapping[str, P
             tree.fill_in_default_options()  # it misses what has to be given
     except Exception as error:  # of many kinds
         why = said.getvalue().strip().splitlines()[-1:]
-        raise InputError(
-            f"exax does not take the options of {method}",
-            field="options",
-            found="; ".join([str(error), *why]),
-            expected=", ".join(declared) or "none",
-            hint=f"change the build script; `ax method {method}` says what each option is",
-        ) from None
+        problem = f"exax does not take the options of {method}"
+        found = "; ".join([str(error), *why])
+        expected = ", ".join(declared) or "none"
+        hint = f"change the build script; `ax method {method}` says what each option is"
+        raise InputError(problem, field="options", found=found, expected=expected, hint=hint) from None
     return cast("dict[str, Plain]", json.loads(json.dumps(converted)))
 
 

@@ -204,12 +204,9 @@ class Executor(Run, AbstractContextManager["Executor"]):
                 if attempt == declared.retries or self.scheduler.is_over:
                     if not is_over.is_set():
                         raise
-                    raise JobFailed(
-                        "a job took longer than its stage allows",
-                        job=what,
-                        found=f"over {declared.limit}",
-                        hint="raise `timeout` of the stage, or look at what it waits for",
-                    ) from None
+                    problem = "a job took longer than its stage allows"
+                    hint = "raise `timeout` of the stage, or look at what it waits for"
+                    raise JobFailed(problem, job=what, found=f"over {declared.limit}", hint=hint) from None
             finally:
                 if job.folder is not None:
                     self._output.ended(job.folder, is_failed)

@@ -36,11 +36,9 @@ def explain_errors() -> Iterator[None]:
         yield
     except Exception as error:
         if _is_deleted(folder):
-            raise _Unwritable(
-                "the folder of this run was deleted while it ran",
-                file=folder,
-                hint="run again: finished jobs are kept. `ax gc` deletes what runs; `shortloop gc` does not",
-            ) from error
+            problem = "the folder of this run was deleted while it ran"
+            hint = "run again: finished jobs are kept. `ax gc` deletes what runs; `shortloop gc` does not"
+            raise _Unwritable(problem, file=folder, hint=hint) from error
         full = _full_disk(error)
         if full is not None:
             raise _no_room(full) from error

@@ -168,9 +168,8 @@ def exact_array(value: object, name: str) -> np.ndarray:
     elif kind in (str, bytes, list, tuple):
         array = np.asarray(value)
         if not array.dtype.hasobject and not _is_same(value, array if array.ndim else array[()]):
-            raise ValueError(
-                f"{name} has values that an array of {array.dtype} would change: give each type its own"
-            )
+            problem = f"{name} has values that an array of {array.dtype} would change: give each type its own"
+            raise ValueError(problem)
     else:
         raise ValueError(
             f"{name} is of type {kind.__module__}.{kind.__qualname__}; give numbers, texts or an array, e.g. "

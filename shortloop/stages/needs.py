@@ -68,13 +68,9 @@ def declared(kind: type, before: Needs) -> Needs:
     for name in (*NOT_IN_KEY, "on_error"):
         annotation = str(vars(kind).get("__annotations__", {}).get(name, "ClassVar"))
         if not annotation.startswith(("ClassVar", "typing.ClassVar")):
-            raise _refused(
-                kind,
-                name,
-                found=f"an option: {name}: {annotation}",
-                expected=f"`{name}` says how the stage is computed, and is no option",
-                hint=f"write `{name}: ClassVar[…] = …`, or give the option another name",
-            )
+            expected = f"`{name}` says how the stage is computed, and is no option"
+            hint = f"write `{name}: ClassVar[…] = …`, or give the option another name"
+            raise _refused(kind, name, found=f"an option: {name}: {annotation}", expected=expected, hint=hint)
         if name in vars(kind):
             found[name] = _checked(kind, name, vars(kind)[name])
             if name in NOT_IN_KEY:

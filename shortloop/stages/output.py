@@ -284,9 +284,8 @@ def keep_unit(
             found, wanted = f"{value.dtype} {value.shape}", f"{array.dtype} {shape}"
             raise ValueError(f"{stage.unit_name(unit)} gives {name} as {found}; its output is {wanted}")
         if not _can_hold(array.dtype, value):
-            raise ValueError(
-                f"{stage.unit_name(unit)} gives {name} with values that {array.dtype} cannot hold"
-            )
+            problem = f"{stage.unit_name(unit)} gives {name} with values that {array.dtype} cannot hold"
+            raise ValueError(problem)
         array[where] = value
 
 

@@ -176,14 +176,13 @@ class Result:
 
         why = "" if self.where.trusted else self._refusal(pickle) or refusal(pickle)
         if why:
-            raise TransientError(
-                "an object of a job is not read, as somebody else may have written it",
-                file=pickle,
-                found=why,
-                expected="a job of this project, whose files are yours: to read an object runs what is in it",
-                hint=f'`shortloop.load("{self.job}", trusted=True)` if you trust who wrote it; in a stage, '
-                f"`shortloop run … --force {self.job}` builds it again",
+            problem = "an object of a job is not read, as somebody else may have written it"
+            expected = "a job of this project, whose files are yours: to read an object runs what is in it"
+            hint = (
+                f'`shortloop.load("{self.job}", trusted=True)` if you trust who wrote it; in a stage, '
+                f"`shortloop run … --force {self.job}` builds it again"
             )
+            raise TransientError(problem, file=pickle, found=why, expected=expected, hint=hint)
 
     def _refusal(self, pickle: Path) -> str:
         """Reason why a pickle is not of this project; stages are given jobs of their project alone."""
@@ -310,13 +309,11 @@ def open_result(folder: str | Path, where: Where | None = None) -> Result:
         hint = "run again to rebuild it"
         raise TransientError(f"the record of a job {how}", file=path / RECORD, hint=hint) from None
     if record.get("format", 0) != FORMAT:
-        raise TransientError(
-            "the job is in the format of another version of Shortloop",
-            file=path / RECORD,
-            found=f"format {record['format']}" if "format" in record else "no format number",
-            expected=f"format {FORMAT}",
-            hint="run again: the job is rebuilt when needed",
-        )
+        problem = "the job is in the format of another version of Shortloop"
+        file = path / RECORD
+        found = f"format {record['format']}" if "format" in record else "no format number"
+        advice = "run again: the job is rebuilt when needed"
+        raise TransientError(problem, file=file, found=found, expected=f"format {FORMAT}", hint=advice)
     return Result(path.name, path, record, where or Where())
 
 

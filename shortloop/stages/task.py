@@ -117,13 +117,12 @@ def typed_options(stage: type, options: Mapping[str, Plain], files: Mapping[str,
             if isinstance(cause := first.get("ctx", {}).get("error"), InputError):
                 raise cause from None  # e.g. a file that changed, which is no wrong option
             inside = ".".join(map(str, (name, *first["loc"])))
-            raise InputError(
-                f"an option of {stage.__name__} has the wrong type or value",
-                field=f"option {inside}",
-                found=repr(first["input"])[:200],
-                expected=" or ".join(dict.fromkeys(each["msg"] for each in error.errors())),
-                hint="change the build script, or the type of the option",
-            ) from None
+            wrong = f"an option of {stage.__name__} has the wrong type or value"
+            field = f"option {inside}"
+            what = repr(first["input"])[:200]
+            wanted = " or ".join(dict.fromkeys(each["msg"] for each in error.errors()))
+            hint = "change the build script, or the type of the option"
+            raise InputError(wrong, field=field, found=what, expected=wanted, hint=hint) from None
     return typed
 
 

@@ -93,9 +93,8 @@ def parse_grid(each: Sequence[str], together: Sequence[str] = ()) -> Grid:
             fields, values_of = zip(*pairs, strict=True)
             axes.append(Axis(fields, tuple(zip(*values_of, strict=True))))
     if not axes:
-        raise InputError(
-            "no field varies", hint="add a field and its values, e.g. --set decoding.folds=5,10; repeatable"
-        )
+        advice = "add a field and its values, e.g. --set decoding.folds=5,10; repeatable"
+        raise InputError("no field varies", hint=advice)
     grid = Grid(tuple(axes))
     _check(grid)
     return grid

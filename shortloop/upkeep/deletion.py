@@ -88,9 +88,8 @@ def pipelines_of(store: Store, settings: str) -> list[Purpose]:
         raise InputError(problem, found=" and ".join(map(str, meant)), hint=hint)
     if not found:
         ours = [each.pipeline for each in known if not each.project or is_gone(each.project)]
-        raise InputError(
-            "no run with settings of this name", found=settings, expected=" or ".join(ours) or "none was"
-        )
+        wrong = "no run with settings of this name"
+        raise InputError(wrong, found=settings, expected=" or ".join(ours) or "none was")
     return found
 
 
@@ -99,9 +98,8 @@ def idle_project() -> Iterator[None]:
     """Lock the project and its workdirs, so that no run starts."""
     with only_run("deleting jobs", wait=False):
         if is_idle() is False:
-            raise InputError(
-                "the exax server is building a job", hint="wait until it has ended, or end it with `ax abort`"
-            )
+            wrong = "the exax server is building a job"
+            raise InputError(wrong, hint="wait until it has ended, or end it with `ax abort`")
         for name, workdir in configuration().workdirs.items():
             server = foreign_server(Path(workdir))
             if server:

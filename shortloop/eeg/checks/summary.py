@@ -90,11 +90,9 @@ def summarize(
                 {"file": name, "trials": trials(recording.labels[of_file == at])} for at, name in runs
             ),
         )
-    return RecordingSummary(
-        **common,
-        kind=recording.kind,
-        bins=int(recording.data.shape[0]),
-        features=int(recording.data.shape[2]),
-        names=tuple(recording.names),
-        times=tuple(map(float, recording.times)),
-    )
+    kind = recording.kind
+    bins = int(recording.data.shape[0])
+    features = int(recording.data.shape[2])
+    names = tuple(recording.names)
+    times = tuple(map(float, recording.times))
+    return RecordingSummary(**common, kind=kind, bins=bins, features=features, names=names, times=times)

@@ -45,14 +45,13 @@ def bin_samples(
     last = first + (bins * size - 1) * step
     if last >= len(times):
         fit = ((len(times) - 1 - first) // step + 1) // size
-        raise InputError(
-            "epochs too short for the bins",
-            field=f"{field}.bins",
-            found=covered,
-            expected=f"epochs up to {times[0] + last * spacing:.4g} s: {bins} bins of {size} {unit}, "
-            f"every {step}, from {times[first]:.4g} s",
-            hint=f"at most {fit} bins fit: take fewer or smaller bins, start earlier, or cut longer epochs",
+        wrong = "epochs too short for the bins"
+        wanted = (
+            f"epochs up to {times[0] + last * spacing:.4g} s: {bins} bins of {size} {unit}, "
+            f"every {step}, from {times[first]:.4g} s"
         )
+        advice = f"at most {fit} bins fit: take fewer or smaller bins, start earlier, or cut longer epochs"
+        raise InputError(wrong, field=f"{field}.bins", found=covered, expected=wanted, hint=advice)
     return np.arange(first, last + 1, step).reshape(bins, size)
 
 
@@ -78,15 +77,10 @@ def features_per_trial(
         raise ValueError(f"out has shape {out.shape}, the features need {shape}")
     for column, trial in enumerate(chosen):
         out[:, column] = one_trial(np.asarray(epochs.data[trial], dtype=np.float64))
-    return Features(
-        data=out,
-        labels=np.asarray(epochs.labels)[trials or slice(None)],
-        classes=epochs.classes,
-        times=np.asarray(epochs.times, dtype=np.float64)[indices].mean(axis=1),
-        names=names,
-        kind=kind,
-        unit=unit,
-    )
+    labels = np.asarray(epochs.labels)[trials or slice(None)]
+    classes = epochs.classes
+    times = np.asarray(epochs.times, dtype=np.float64)[indices].mean(axis=1)
+    return Features(data=out, labels=labels, classes=classes, times=times, names=names, kind=kind, unit=unit)
 
 
 def baseline_samples(times: FloatArray, baseline: tuple[float, float]) -> slice:

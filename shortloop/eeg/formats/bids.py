@@ -159,12 +159,9 @@ def _named_as_in_table(path: Any) -> Any:
         return mne_bids.read_raw_bids(path, on_ch_mismatch="rename")
     differ = [pair for pair in zip(own, said, strict=False) if _plain(pair[0]) != _plain(pair[1])]
     found = ", ".join(f"{mine} in the recording is {other} there" for mine, other in differ[:MOST_NAMED])
-    raise InputError(
-        "channels.tsv has other channels than the recording",
-        field=Path(table).name,
-        found=found or f"{len(said)} channels, and {len(own)} in the recording",
-        hint="correct the names in the table",
-    )
+    problem = "channels.tsv has other channels than the recording"
+    what = found or f"{len(said)} channels, and {len(own)} in the recording"
+    raise InputError(problem, field=Path(table).name, found=what, hint="correct the names in the table")
 
 
 def _plain(name: str) -> str:

@@ -165,14 +165,12 @@ def _events(column: Any, sfreq: float) -> Any:
 
 
 def _no_column(what: str, field: str, wanted: str, names: Sequence[str]) -> InputError:
-    return InputError(
-        f"there is no column of {what}",
-        field=f"input.{field}",
-        found=", ".join([*names][:SHOWN]),
-        expected=wanted,
-        hint=f'name the column under [input], as {field} = "…"'
-        + (", or the rate of a file without times, as sfreq = 250" if field == "time" else ""),
+    where = f"input.{field}"
+    found = ", ".join([*names][:SHOWN])
+    hint = f'name the column under [input], as {field} = "…"' + (
+        ", or the rate of a file without times, as sfreq = 250" if field == "time" else ""
     )
+    return InputError(f"there is no column of {what}", field=where, found=found, expected=wanted, hint=hint)
 
 
 def _plain(name: str) -> str:
@@ -225,9 +223,8 @@ def seconds_of(column: Any, decimal: str, unit: str | None, *, first_line: int) 
     texts = column.astype(str).where(column.notna(), "") if column.isna().any() or not numeric else column
     texts = texts if numeric else texts.str.strip()
     if not numeric and texts.str.fullmatch(DATES).all():
-        times = pd.to_datetime(
-            texts.str.replace(",", "."), format="ISO8601", utc=bool(texts.str.contains("Z|[+-]..:?..$").all())
-        )
+        utc = bool(texts.str.contains("Z|[+-]..:?..$").all())
+        times = pd.to_datetime(texts.str.replace(",", "."), format="ISO8601", utc=utc)
         return (times - times.iloc[0]).dt.total_seconds().to_numpy() if len(times) else np.empty(0)
     if not numeric and texts.str.fullmatch(CLOCK).all():
         times = pd.to_timedelta(texts.str.replace(",", ".")).dt.total_seconds().to_numpy()
@@ -236,14 +233,13 @@ def seconds_of(column: Any, decimal: str, unit: str | None, *, first_line: int) 
     values = numbers(column, decimal)
     wrong = np.flatnonzero(~np.isfinite(values))
     if len(wrong):
-        raise InputError(
-            "rows have no time",
-            field="input.time",
-            found=f"'{texts.iloc[wrong[0]]}' in line {first_line + wrong[0]}, column '{column.name}'"
-            + f", and {len(wrong) - 1:,} more" * (len(wrong) > 1),
-            expected="a number in each row, or a date in each, as 2024-03-01 10:00:00.125",
-            hint="write times so, or name another column (input.time)",
+        found = (
+            f"'{texts.iloc[wrong[0]]}' in line {first_line + wrong[0]}, column '{column.name}'"
+            + f", and {len(wrong) - 1:,} more" * (len(wrong) > 1)
         )
+        expected = "a number in each row, or a date in each, as 2024-03-01 10:00:00.125"
+        hint = "write times so, or name another column (input.time)"
+        raise InputError("rows have no time", field="input.time", found=found, expected=expected, hint=hint)
     # Subtract the first before scaling: times since 1970 have few digits to lose.
     scale = SECONDS[unit or unit_of_times(str(column.name), float(values[0]) if len(values) else 0.0)]
     return (values - values[:1]) * scale
@@ -275,13 +271,11 @@ def rate_of(
     off = np.abs(times - np.arange(rows) / sfreq) * sfreq
     if off.max() > OFF or steps.max() > 1.5 * usual or (steps <= 0).any():
         worst = int(np.argmax(np.abs(steps - usual)))
-        raise InputError(
-            "times are not evenly spaced: samples are lost, or times are those of packets",
-            field="input.time",
-            found=f"{steps[worst]:g} s between rows {worst + 1} and {worst + 2}; {off.max():.3g} samples off",
-            expected=f"steps of {usual:g} s, each time at most {OFF:g} samples off",
-            hint="fill the gaps and export again, or, " + _of_packets(sfreq),
-        )
+        problem = "times are not evenly spaced: samples are lost, or times are those of packets"
+        what = f"{steps[worst]:g} s between rows {worst + 1} and {worst + 2}; {off.max():.3g} samples off"
+        expected = f"steps of {usual:g} s, each time at most {OFF:g} samples off"
+        hint = "fill the gaps and export again, or, " + _of_packets(sfreq)
+        raise InputError(problem, field="input.time", found=what, expected=expected, hint=hint)
     return sfreq
 
 
@@ -333,10 +327,9 @@ def _refuse_jumps(counter: Any, first_line: int) -> None:
     jumps = np.flatnonzero(~again & (steps != usual))
     if len(jumps) and usual > 0:
         at = int(jumps[0])
-        raise InputError(
-            "samples are lost",
-            found=f"line {first_line + at + 1} counts {counter[at + 1]:g} after {counter[at]:g}"
-            + f", and jumps {len(jumps) - 1:,} times more" * (len(jumps) > 1),
-            expected=f"steps of {usual:g}",
-            hint="fill the gaps, or split the file there into runs",
+        found = (
+            f"line {first_line + at + 1} counts {counter[at + 1]:g} after {counter[at]:g}"
+            + f", and jumps {len(jumps) - 1:,} times more" * (len(jumps) > 1)
         )
+        hint = "fill the gaps, or split the file there into runs"
+        raise InputError("samples are lost", found=found, expected=f"steps of {usual:g}", hint=hint)

@@ -108,12 +108,9 @@ def _trials(
     import numpy as np
 
     if "trial" not in struct:
-        raise InputError(
-            "no trials in the struct: averages and spectra cannot be decoded",
-            found=_fields(struct),
-            expected="trial",
-            hint="save what ft_preprocessing gave, or set cfg.keeptrials = 'yes'",
-        )
+        problem = "no trials in the struct: averages and spectra cannot be decoded"
+        advice = "save what ft_preprocessing gave, or set cfg.keeptrials = 'yes'"
+        raise InputError(problem, found=_fields(struct), expected="trial", hint=advice)
     trials = [np.asarray(each, dtype=np.float64) for each in _arrays(struct["trial"])]
     times = [np.asarray(each, dtype=np.float64) for each in _arrays(struct["time"], 1)]
     if len(times) == 1:
@@ -146,14 +143,12 @@ def _trials(
         span = f"input.tmin = {low:.4f} and input.tmax = {high:.4f}"
         hint = f"name what all trials have, at most {span}; or leave short trials out, and {hint}"
     odd = same.index(False)
-    raise InputError(
-        "trials differ in length or time",
-        field="trial",
-        found=f"trial {odd + 1}: {' × '.join(map(str, trials[odd].shape))}, {len(times[odd])} times"
-        + "".join(f" from {time:g} s" for time in times[odd][:1]),
-        expected=f"{channels} channels × {len(first)} samples from {first[0]:g} s, as the first",
-        hint=hint,
+    problem = "trials differ in length or time"
+    found = f"trial {odd + 1}: {' × '.join(map(str, trials[odd].shape))}, {len(times[odd])} times" + "".join(
+        f" from {time:g} s" for time in times[odd][:1]
     )
+    expected = f"{channels} channels × {len(first)} samples from {first[0]:g} s, as the first"
+    raise InputError(problem, field="trial", found=found, expected=expected, hint=hint)
 
 
 def _arrays(value: Any, dimensions: int = 2) -> list[Any]:

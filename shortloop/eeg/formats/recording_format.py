@@ -171,9 +171,8 @@ class FilesInput(RecordedInput):
 
     def find(self, folder: Path, participant: str, phase: str) -> list[Path]:
         field = f"input.files.{phase}"
-        return find_files(
-            folder, self.files[phase], participant=participant, field=field, folders=self.folders
-        )
+        folders = self.folders
+        return find_files(folder, self.files[phase], participant=participant, field=field, folders=folders)
 
 
 class FeaturesInput(InputSettings):

@@ -71,13 +71,9 @@ def _in_order(part: Part, channels: tuple[str, ...]) -> Part:
         return part
     order = [part.channels.index(name) for name in channels]
     types = part.account.get("types")
-    return replace(
-        part,
-        channels=channels,
-        data=part.data[:, order],
-        positions=None if part.positions is None else part.positions[order],
-        account=part.account if types is None else {**part.account, "types": [types[at] for at in order]},
-    )
+    positions = None if part.positions is None else part.positions[order]
+    account = part.account if types is None else {**part.account, "types": [types[at] for at in order]}
+    return replace(part, channels=channels, data=part.data[:, order], positions=positions, account=account)
 
 
 def _check_agree(first: Part, part: Part, participant: str) -> None:
@@ -162,14 +158,11 @@ def _drop_copies(
     fresh = np.setdiff1d(np.arange(len(part.labels)), list(copies))
     of = Counter(classes[part.labels[index]] for index in copies)
     left = [{"class": name, "reason": "there twice", "trials": count} for name, count in of.items()]
-    return replace(
-        part,
-        data=part.data[fresh],
-        labels=part.labels[fresh],
-        info={key: values[fresh] for key, values in part.info.items()},
-        moments=None if part.moments is None else part.moments[fresh],
-        account={**part.account, "dropped": [*part.account.get("dropped", ()), *left]},
-    )
+    data = part.data[fresh]
+    info = {key: values[fresh] for key, values in part.info.items()}
+    moments = None if part.moments is None else part.moments[fresh]
+    account = {**part.account, "dropped": [*part.account.get("dropped", ()), *left]}
+    return replace(part, data=data, labels=part.labels[fresh], info=info, moments=moments, account=account)
 
 
 def dropped_trials(

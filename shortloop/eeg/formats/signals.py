@@ -101,12 +101,11 @@ def _check_samples(signal: Any, file: Path) -> None:
             raise InputError(problem, found=path, expected=expected, hint=hint)
         needed = FDT_BYTES * len(signal.ch_names) * signal.n_times
         if path.suffix == ".fdt" and path.stat().st_size != needed:
-            raise InputError(
-                "the samples are not those of the dataset",
-                found=f"{path.name} of {path.stat().st_size} bytes",
-                expected=f"{needed} bytes: {len(signal.ch_names)} channels, {signal.n_times} samples",
-                hint="copy both files again from their source",
-            )
+            wrong = "the samples are not those of the dataset"
+            found = f"{path.name} of {path.stat().st_size} bytes"
+            wanted = f"{needed} bytes: {len(signal.ch_names)} channels, {signal.n_times} samples"
+            advice = "copy both files again from their source"
+            raise InputError(wrong, found=found, expected=wanted, hint=advice)
 
 
 @contextmanager

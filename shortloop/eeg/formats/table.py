@@ -60,13 +60,11 @@ class TableInput(FeaturesInput):
         features = table[[name for name in table.columns if name not in given]]
         wrong = [name for name, kind in features.dtypes.items() if kind.kind not in "iuf"]
         if wrong or not len(features.columns):
-            raise InputError(
-                "columns hold values that are not numbers" if wrong else "the table has no features",
-                field="input.drop",
-                found=", ".join(wrong[:SHOWN]) or "no column but those that the study names",
-                expected="numbers in each row of each feature",
-                hint="drop columns that are no features (input.drop), or repair the file",
-            )
+            problem = "columns hold values that are not numbers" if wrong else "the table has no features"
+            found = ", ".join(wrong[:SHOWN]) or "no column but those that the study names"
+            expected = "numbers in each row of each feature"
+            hint = "drop columns that are no features (input.drop), or repair the file"
+            raise InputError(problem, field="input.drop", found=found, expected=expected, hint=hint)
         values = features.to_numpy(np.float64)[np.newaxis]
         return Found(_texts(table[self.label]).tolist(), tuple(features.columns), values)
 

@@ -66,13 +66,11 @@ def _loaded(file: Path) -> tuple[Found, list[float] | None]:
     names = variables(file)
     struct = read_struct(file, file.stem) if file.stem in names else None
     if not isinstance(struct, dict):
-        raise InputError(
-            "the file has no struct of its own name",
-            field=file.stem,
-            found=", ".join(names) or "no variables",
-            expected=f"a struct named {file.stem}",
-            hint="give the file the name that the struct had when it was saved",
-        )
+        wrong = "the file has no struct of its own name"
+        field = file.stem
+        what = ", ".join(names) or "no variables"
+        advice = "give the file the name that the struct had when it was saved"
+        raise InputError(wrong, field=field, found=what, expected=f"a struct named {file.stem}", hint=advice)
     missing = [name for name in FIELDS if name not in struct]
     if missing:
         problem = f"the struct has no field {', '.join(missing)}"
@@ -106,10 +104,8 @@ def _check_shapes(cells: Sequence[np.ndarray] | np.ndarray, trials: int, feature
 def _check_category(numbers: list[Any], names: list[str]) -> None:
     pairs = set(zip(numbers, names))
     if len(numbers) != len(names) or len(pairs) != len(set(names)) or len(pairs) != len(set(numbers)):
-        raise InputError(
-            "category and category_name do not agree",
-            field="category",
-            found=f"{len(numbers)} and {len(names)} trials; pairs "
-            + ", ".join(f"{number:g} {name}" for number, name in sorted(pairs, key=str)[:10]),
-            hint="save the classification data again",
+        problem = "category and category_name do not agree"
+        found = f"{len(numbers)} and {len(names)} trials; pairs " + ", ".join(
+            f"{number:g} {name}" for number, name in sorted(pairs, key=str)[:10]
         )
+        raise InputError(problem, field="category", found=found, hint="save the classification data again")

@@ -96,13 +96,11 @@ class XdfInput(SignalInput, FilesInput):
             return found[0]
         numbers = Counter(_name(each) for each in found)
         first = "" if not found else _name(found[0]) if numbers[_name(found[0])] == 1 else _names(found[0])[1]
-        raise InputError(
-            "several streams could be decoded" if found else "there is no stream to decode",
-            field="input.stream",
-            found=", ".join(map(_described, found or streams)) or "no streams",
-            expected=self.stream or "one stream of type EEG, with samples",
-            hint="name it under [input]" + (f', as stream = "{first}"' if found else " (stream)"),
-        )
+        problem = "several streams could be decoded" if found else "there is no stream to decode"
+        what = ", ".join(map(_described, found or streams)) or "no streams"
+        expected = self.stream or "one stream of type EEG, with samples"
+        hint = "name it under [input]" + (f', as stream = "{first}"' if found else " (stream)")
+        raise InputError(problem, field="input.stream", found=what, expected=expected, hint=hint)
 
     def _events(
         self, streams: Sequence[dict[str, Any]], eeg: dict[str, Any], times: Any, step: float
@@ -188,13 +186,12 @@ def _breaks(stamps: Any, name: str) -> Any:
     steps = np.diff(stamps)
     back = np.flatnonzero(steps < -PAUSE)
     if len(back) or not np.isfinite(stamps).all():
-        raise InputError(
-            f"time stamps of {name} go back",
-            found=f"by {-steps[back[0]]:.3g} s after sample {back[0]}"
+        found = (
+            f"by {-steps[back[0]]:.3g} s after sample {back[0]}"
             if len(back)
-            else "values that are not numbers",
-            hint="split the recording there",
+            else "values that are not numbers"
         )
+        raise InputError(f"time stamps of {name} go back", found=found, hint="split the recording there")
     return np.flatnonzero(steps > max(PAUSE, 2 * float(np.median(steps)))) + 1
 
 

@@ -73,12 +73,9 @@ class Struct:
             _expect(cell.start == first.start + number * step)
             _expect(ELEMENT.unpack_from(self.content, cell.start) == (DOUBLE, size) and size > 0)
             _expect(cell.start + ELEMENT.size + size == cell.stop)
-        return Span(
-            offset=first.start + ELEMENT.size,
-            shape=(len(cells), first.rows, first.columns),
-            strides=(step, 8, 8 * first.rows),
-            dtype="<f8",
-        )
+        offset = first.start + ELEMENT.size
+        shape = (len(cells), first.rows, first.columns)
+        return Span(offset=offset, shape=shape, strides=(step, 8, 8 * first.rows), dtype="<f8")
 
     def _cells(self, field: str) -> Iterator[_Matrix]:
         vector = _matrix(self.content, *self.fields[field])

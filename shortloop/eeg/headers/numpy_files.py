@@ -58,13 +58,9 @@ def read_array(content: Any, key: str, file: Path | None = None) -> np.ndarray:
 def refuse_missing(keys: Collection[str], known: Collection[str], hint: str) -> None:
     missing = [key for key in keys if key not in known]
     if missing:
-        raise InputError(
-            f"the file has no array {', '.join(missing)}",
-            field=", ".join(missing),
-            found=", ".join(known) or "no named arrays",
-            expected=", ".join(keys),
-            hint=hint,
-        )
+        problem = f"the file has no array {', '.join(missing)}"
+        found = ", ".join(known) or "no named arrays"
+        raise InputError(problem, field=", ".join(missing), found=found, expected=", ".join(keys), hint=hint)
 
 
 def refuse_other_types(arrays: Mapping[str, np.ndarray]) -> None:

@@ -47,9 +47,8 @@ class CheckRecordings(Stage):
             if by_run:
                 self._check_runs(summary, refuse)
             else:
-                consistency.check_trials(
-                    [summary], folds=self.folds, inner_folds=self.inner_folds, refuse=refuse
-                )
+                folds = self.folds
+                consistency.check_trials([summary], folds=folds, inner_folds=self.inner_folds, refuse=refuse)
             said = [consistency.uneven_classes(summary)] if self.uneven else []
             said.append(consistency.class_told_by_run(summary, by_run=by_run))
             if any(said):

@@ -84,13 +84,11 @@ class SklearnSettings(ClassifierSettings):
     def _set_parameters(self, made: Any) -> None:
         known = made.get_params(deep=True)  # and those of its parts
         if unknown := sorted(set(self.params) - set(known)):
-            raise InputError(
-                "the estimator has no such parameter",
-                field=f"estimator.params.{unknown[0]}",
-                found=unknown[0],
-                expected=", ".join(sorted(made.get_params(deep=False))) or "none",
-                hint="correct the name, or remove it",
-            )
+            wrong = "the estimator has no such parameter"
+            field = f"estimator.params.{unknown[0]}"
+            expected = ", ".join(sorted(made.get_params(deep=False))) or "none"
+            advice = "correct the name, or remove it"
+            raise InputError(wrong, field=field, found=unknown[0], expected=expected, hint=advice)
         try:
             made.set_params(**self.params)
             if hasattr(made, "_parameter_constraints"):  # which a class of one's own need not have

@@ -237,13 +237,12 @@ def rows_that_pass(table: pd.DataFrame, query: str | None) -> np.ndarray:
         raise InputError(problem, field="input.event_query", found=said, expected=expected) from None
     found: np.ndarray = passing.fillna(False).to_numpy(dtype=bool)
     if not found.any():
-        raise InputError(
-            "no event passes the query",
-            field="input.event_query",
-            found=f"{query}: true for none of {len(table)} rows with the columns {columns}",
-            hint="look at the values of these columns: numbers are compared with numbers, texts with texts "
-            "in quotes",
+        what = f"{query}: true for none of {len(table)} rows with the columns {columns}"
+        hint = (
+            "look at the values of these columns: numbers are compared with numbers, texts with texts "
+            "in quotes"
         )
+        raise InputError("no event passes the query", field="input.event_query", found=what, hint=hint)
     return found
 
 

@@ -57,13 +57,12 @@ def align_to_samples(raw: Any, table: Path | None) -> None:
     first = f"{steps[pauses[0] - 1]:.3g} s at {header.seconds * pauses[0]:g} s" if len(pauses) else ""
     told = f"pauses: {len(pauses)}, the first of {first}" if first else f"up to {np.abs(off).max():.3g} s off"
     if table is not None:
-        raise InputError(
-            "the recording has pauses, and a table of events: its onsets may count the pauses or not",
-            field="input.event_source",
-            found=f"{told}; {table.name}",
-            hint="if the recording has annotations, say event_source = 'annotations'; else export it without "
-            "pauses",
+        wrong = "the recording has pauses, and a table of events: its onsets may count the pauses or not"
+        advice = (
+            "if the recording has annotations, say event_source = 'annotations'; else export it without "
+            "pauses"
         )
+        raise InputError(wrong, field="input.event_source", found=f"{told}; {table.name}", hint=advice)
     texts = [each for record in _annotations(read, header) for each in _events(record)]
     onset, duration, text = zip(*texts, strict=True) if texts else ((), (), ())
     clock = np.array(onset, float) - start

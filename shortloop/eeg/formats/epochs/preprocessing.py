@@ -27,12 +27,10 @@ def mark_channels(signal: Any, settings: Preprocessing, participant: str) -> Non
         try:
             montage = mne.channels.make_standard_montage(settings.montage)
         except ValueError:
-            raise InputError(
-                "unknown montage",
-                field="input.preprocessing.montage",
-                found=settings.montage,
-                expected=", ".join(mne.channels.get_builtin_montages()),
-            ) from None
+            where = "input.preprocessing.montage"
+            found = settings.montage
+            expected = ", ".join(mne.channels.get_builtin_montages())
+            raise InputError("unknown montage", field=where, found=found, expected=expected) from None
         signal.set_montage(montage, match_case=False, on_missing="ignore")
     bads = settings.bads.get(participant, ())
     field = f"input.preprocessing.bads.{key_of(participant)}"

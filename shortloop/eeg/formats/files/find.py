@@ -55,13 +55,9 @@ def _expand(folder: Path, pattern: str, participant: str, field: str, folders: C
     kept = [path for path, name in names.items() if re.fullmatch(belongs, name)]
     near = [path for path, name in names.items() if re.fullmatch(looks, name)]
     if not kept:
-        raise InputError(
-            "no file matches the pattern",
-            file=folder / named,
-            found=f"only files whose number goes on, e.g. {near[0].name}" if near else "nothing",
-            hint="correct the pattern in the study file, or leave the participant out",
-            **where,
-        )
+        what = f"only files whose number goes on, e.g. {near[0].name}" if near else "nothing"
+        advice = "correct the pattern in the study file, or leave the participant out"
+        raise InputError("no file matches the pattern", file=folder / named, found=what, hint=advice, **where)
     return kept
 
 

@@ -150,10 +150,6 @@ def explain_other_format(file: Path, settings: InputSettings) -> Iterator[None]:
             raise
         if kind.vague and wanted in (OF_NUMPY if kind.format in OF_NUMPY else OF_MATLAB):
             raise
-        raise InputError(
-            "the file is not of the format that the study says",
-            field="input.format",
-            found=kind.name,
-            expected=wanted,
-            hint=kind.hint or f'write format = "{kind.format}"',
-        ) from None
+        problem = "the file is not of the format that the study says"
+        hint = kind.hint or f'write format = "{kind.format}"'
+        raise InputError(problem, field="input.format", found=kind.name, expected=wanted, hint=hint) from None

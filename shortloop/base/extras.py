@@ -22,8 +22,7 @@ LOADED: dict[str, str] = {}
 
 def need(extra: str, libraries: Collection[str]) -> None:
     """Check that the libraries of an extra are installed, before one of them is imported."""
-    missing = [name for name in libraries if not is_installed(name)]
-    if missing:
+    if missing := [name for name in libraries if not is_installed(name)]:
         problem = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed"
         raise TransientError(problem, hint=f"`pip install 'shortloop[{extra}]'`")
 

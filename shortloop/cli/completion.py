@@ -44,8 +44,7 @@ def _found(answer: Any, words: list[str], prefix: str) -> list[Any]:
     if command not in (None, *answer.cli.commands):
         return []
     for each in () if command is None else answer.cli.commands[command].params:
-        values = VALUES.get(f"{command} {each.name}", VALUES.get(each.name))
-        if values is not None:
+        if (values := VALUES.get(f"{command} {each.name}", VALUES.get(each.name))) is not None:
             each.shell_complete = partial(_matching, values)
     option, equals, _ = prefix.partition("=")
     found = answer.get_completions(words, prefix)

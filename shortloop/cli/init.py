@@ -104,8 +104,7 @@ def write_project(
     steps = [f"answer the questions above in {name}" for name in instead or () if questions]
     steps += [f"shortloop study {name}" for name in instead or ()]
     print(*(f"  {step}" for step in (f"cd {shown}", *steps, template.run)), sep="\n")
-    missing = template.missing()
-    if missing:
+    if missing := template.missing():
         print(f"It needs {', '.join(missing)}: pip install 'shortloop[{template.needs}]'")
     return OPEN if questions else 0
 

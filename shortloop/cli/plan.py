@@ -78,8 +78,7 @@ def _summary(jobs: Sequence[Built], means: dict[str, float]) -> str:
         return f"all {len(jobs)} jobs are cached{retried if failed else ': nothing would be built'}"
     perhaps = f", {number[PERHAPS]} perhaps" if number[PERHAPS] else ""
     text = f"{counted(number[BUILD], 'job')} would be built{perhaps}, {number[REUSE]} reused"
-    expected = _expected(jobs, means)
-    if expected != "?":
+    if (expected := _expected(jobs, means)) != "?":
         text += f": {expected}"
     unknown = sorted({job.stage for job in jobs if job.plan != REUSE and _seconds(job, means) is None})
     return f"{text}; no earlier job tells how long {', '.join(unknown)} will take" if unknown else text

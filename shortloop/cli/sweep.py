@@ -92,8 +92,7 @@ def _run_all(
 
 def _run_again(script: str, runs: Runner, outcomes: list[Outcome]) -> None:
     """Run combinations again whose code was edited, so that all rows of the table are of the same code."""
-    edited = _edited(script, outcomes)
-    if not edited:
+    if not (edited := _edited(script, outcomes)):
         return
     # Failures may be due to code that was being edited.
     stale = [place for place, each in enumerate(outcomes) if place in edited or each.problem]
@@ -148,8 +147,7 @@ def _figure(base: str, grid: Grid, outcomes: Sequence[Outcome], folder: Path, st
     from shortloop.report.style import save
     from shortloop.sweep.figure import draw
 
-    figure = draw(f"{base}: what changed", grid, outcomes)
-    if figure is None:
+    if (figure := draw(f"{base}: what changed", grid, outcomes)) is None:
         for ending in FORMATS:  # of an earlier sweep
             (folder / f"{stem}.{ending}").unlink(missing_ok=True)
         return []

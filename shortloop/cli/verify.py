@@ -35,8 +35,7 @@ def verify_jobs(set_aside: bool, as_json: bool = False) -> int:
         wrong = [each for each in problems if each.damaged]
         if set_aside:
             for each in wrong:
-                folder = store.folder(each.job)
-                if folder is not None and folder.is_dir():
+                if (folder := store.folder(each.job)) is not None and folder.is_dir():
                     store.set_aside(folder, each.key, each.what)
                 else:
                     store.index.forget(each.job)

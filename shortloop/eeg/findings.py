@@ -48,8 +48,7 @@ def _time(time: float | None, unit: str) -> Finding:
 def _mean(scores: Sequence[float | None], unit: str) -> Finding:
     """With a t interval."""
     known = [score for score in scores if score is not None]
-    number = len(known)
-    if not number:
+    if not (number := len(known)):
         return Finding(None, unit)
     mean = math.fsum(known) / number
     if number < 2:

@@ -99,10 +99,9 @@ class DaskEngine(Engine):
                 if future not in out:  # it was given up
                     continue
                 seconds = patience.pop(future, PATIENCE)
-                reply = self._reply(future, seconds)
                 # Perhaps it is large, perhaps its worker is gone: the scheduler would go on asking that for
                 # minutes. Asked again, it asks another one.
-                if reply is None:
+                if (reply := self._reply(future, seconds)) is None:
                     patience[future] = 2 * seconds
                     done.add(future)
                     continue

@@ -58,8 +58,7 @@ def serve_worker(address: str) -> int:
 
 
 def _status(process: int, forks: dict[int, int | None]) -> int:
-    status = forks.pop(process, 0)
-    if status is not None:
+    if (status := forks.pop(process, 0)) is not None:
         return status
     os.kill(process, signal.SIGKILL)  # so that it keeps nobody waiting
     return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])

@@ -43,8 +43,7 @@ class JoblibEngine(Engine):
 
     def compute(self, supplies: Supplies, batches: Batches[bytes], asked: Asked) -> Iterator[Computed]:
         """Compute batches; `asked` holds the arguments of `joblib.parallel_config`."""
-        backend = str(self._backend or asked.get("backend") or "loky")
-        if backend not in NAMES:
+        if (backend := str(self._backend or asked.get("backend") or "loky")) not in NAMES:
             problem = "unsupported joblib backend"
             hint = "for others, use the engine of that name: `SHORTLOOP_ENGINE=dask`, or ray"
             raise TransientError(problem, found=backend, expected=" or ".join(NAMES[:2]), hint=hint)

@@ -43,8 +43,7 @@ class RayEngine(Engine):
 
     def __init__(self, settings: EngineSettings, workers: int) -> None:
         self._where = settings.address or HERE
-        address = settings.address
-        if address is None:
+        if (address := settings.address) is None:
             folder = tempfile.gettempdir()
             ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False, _temp_dir=folder)
         else:
@@ -67,8 +66,7 @@ class RayEngine(Engine):
                 if supplies.work is not work:
                     work, put = supplies.work, ray.put(supplies.work)
                 while len(out) < most:
-                    node = self._where_to(supplies, out)
-                    if node == NOWHERE:
+                    if (node := self._where_to(supplies, out)) == NOWHERE:
                         break
                     units = again.pop() if again else batches.next()
                     if not units:
@@ -109,8 +107,7 @@ class RayEngine(Engine):
 
     def _where_to(self, supplies: Supplies, out: Mapping[Any, Out]) -> str:
         """Return the node that may get a batch now; empty: any."""
-        waiting = supplies.waiting()
-        if not waiting:
+        if not (waiting := supplies.waiting()):
             return ""
         there = Counter(node for _, _, node in out.values())
         ready = {

@@ -129,8 +129,7 @@ class Supplies:
             if node.out or (node.cuts is None and not self._begins(cache, node)):
                 continue
             assert node.cuts is not None
-            cut = next(node.cuts, None)
-            if cut is None:
+            if (cut := next(node.cuts, None)) is None:
                 self._tries.update((cache, content) for content in node.lacking)
                 self._drop(cache)
                 continue

@@ -183,8 +183,7 @@ class _Forkserver:
     def fork(self, work: Work) -> Connection:
         connection = Client(self.address, "AF_UNIX")
         connection.send_bytes(work.data)
-        answer = connection.recv_bytes()
-        if answer == STALE:
+        if (answer := connection.recv_bytes()) == STALE:
             connection.close()
             raise EOFError
         self.forks[connection] = int(answer)
@@ -274,8 +273,7 @@ def _mirrors(cache: NodeCache, listing: Listing, fails: contextlib.ExitStack) ->
         raise NodeLacksFiles(Missing(cache.name, lacking))
     found: list[Mirror] = []
     for files in parts:
-        mirror = cache.mirror(files)
-        if mirror is None:  # another worker has just removed something
+        if (mirror := cache.mirror(files)) is None:  # another worker has just removed something
             raise NodeLacksFiles(Missing(cache.name, cache.lacking(wanted)))
         fails.callback(os.close, mirror.hold)
         found.append(mirror)

@@ -118,8 +118,7 @@ class Meter:
     def _look(self) -> None:
         present = _processes()
         if self._runner not in present:
-            found = runner()
-            if found is None:
+            if (found := runner()) is None:
                 return
             self._runner = found[0]
         self._unrelated &= present  # most processes are known from the last look, and need none again

@@ -20,8 +20,7 @@ from shortloop.store.setup import holds_slices
 
 def prepare_script() -> None:
     """Give the process of a build script the server's number of slices; elsewhere nothing."""
-    cfg = running_configuration("build")
-    if cfg is not None:
+    if (cfg := running_configuration("build")) is not None:
         cfg.slices = slices_now()
         refuse_other_slices()
 
@@ -34,8 +33,7 @@ def forget_other_slices(slices: int) -> None:
     known: dict[str, bool] = {}  # jobs of another number, which are asked for at every update
 
     def is_other(job: str) -> bool:
-        number = _paramsdict[job][0].slices
-        if number == slices:
+        if (number := _paramsdict[job][0].slices) == slices:
             return False
         if job not in known:
             try:

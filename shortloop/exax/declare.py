@@ -108,8 +108,7 @@ def _declared(
         kind = stage_of_function(decorated, units, allow_empty, needs)
         setattr(decorated, STAGE_OF, kind)
     space = vars(sys.modules[decorated.__module__])
-    file = space.get("__file__")
-    if file is not None and Path(file).name.startswith("a_"):
+    if (file := space.get("__file__")) is not None and Path(file).name.startswith("a_"):
         if STAGE in space:
             found = f"{space[STAGE].__name__} and {kind.__name__}"
             hint = "give each stage a file of its own"

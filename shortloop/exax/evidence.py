@@ -130,8 +130,7 @@ def evidence_of(
     libraries: Mapping[str, str] | None = None,
 ) -> Evidence:
     """Compare what the processes of a job noted with its key."""
-    notes = read_notes(folder)
-    if not notes:
+    if not (notes := read_notes(folder)):
         return Evidence("what it loaded is not known: it changed")
     evidence = Evidence(libraries={**(libraries or {})})
     own = {name.partition(".")[0] for name in before.modules}

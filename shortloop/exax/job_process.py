@@ -92,8 +92,7 @@ class _JobProcess:
             started = time.perf_counter()
             note_units([self._numbers[each] for each in units if each in self._numbers], stage.unit_name)
             for unit in units:
-                number = self._numbers.get(unit)
-                if number is None:
+                if (number := self._numbers.get(unit)) is None:
                     failure = {"unit": unit, "traceback": ""}
                     break
                 try:

@@ -119,8 +119,7 @@ def watch_imports() -> None:
 
 def note_libraries_of(modules: Iterable[str] | None) -> None:
     """Note the libraries that a job, or a program started by one, uses from now on, in forks as well."""
-    imports = _imports()
-    if imports is not None:
+    if (imports := _imports()) is not None:
         imports.begin(modules)
 
 
@@ -149,8 +148,7 @@ def _node(importer: object) -> str | None:
     """Return the node of an importer; None for a module that imports for others."""
     if not isinstance(importer, str):
         return None
-    top = importer.partition(".")[0]
-    if top == PACKAGE or importer in loaded_modules():
+    if (top := importer.partition(".")[0]) == PACKAGE or importer in loaded_modules():
         return importer
     return None if top in sys.stdlib_module_names else top
 
@@ -158,8 +156,7 @@ def _node(importer: object) -> str | None:
 def _caller() -> str:
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:
-        node = _node(frame.f_globals.get("__name__"))
-        if node is not None and node != __name__:
+        if (node := _node(frame.f_globals.get("__name__"))) is not None and node != __name__:
             return node
         frame = frame.f_back
     return ""

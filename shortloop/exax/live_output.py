@@ -82,8 +82,7 @@ class LiveOutput(contextlib.AbstractContextManager["LiveOutput"]):
     def ended(self, folder: Path, failed: bool = False) -> None:
         """Show the rest of a job's output; of a failed one without the traceback, which the run shows."""
         with self._lock, contextlib.suppress(OSError, ValueError):
-            job = self._jobs.pop(folder, None)
-            if job is not None:
+            if (job := self._jobs.pop(folder, None)) is not None:
                 self._read(job)
                 self._show_lines(job, [line for tail in job.tails.values() for line in tail.rest(failed)])
                 self._say_left_out(job)

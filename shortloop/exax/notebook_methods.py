@@ -68,8 +68,7 @@ def find_method_of(setup: Setup) -> None:
     if setup["package"] != CELLS:
         return
     name = f"{CELLS}/a_{setup['method']}.py"
-    folders = [each for each in _cells().iterdir() if (each / name).is_file()]
-    if not folders:
+    if not (folders := [each for each in _cells().iterdir() if (each / name).is_file()]):
         hint = "run its cell again"
         raise InputError("the cell of a stage was written too long ago", stage=setup["method"], hint=hint)
     find_cells(max(folders, key=lambda each: each.stat().st_mtime))
@@ -87,8 +86,7 @@ def announced(folder: Path) -> Iterator[None]:
 
 def find_announced() -> Path | None:
     """Find announced methods, in the server and in the process that runs jobs."""
-    note = living_note(_note())
-    if note is None:
+    if (note := living_note(_note())) is None:
         return None
     find_cells(folder := _cells() / str(note["folder"]))
     return folder

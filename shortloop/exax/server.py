@@ -106,8 +106,7 @@ def _log() -> Path:
 
 def _not_started() -> InputError:
     text = of_user(_log().read_text(encoding="utf-8", errors="replace")).strip()
-    fault = system_error_in(text)
-    if fault is not None:
+    if (fault := system_error_in(text)) is not None:
         problem = f"the exax server did not start: {fault.problem}"
         return InputError(problem, file=_log(), found=fault.found, hint=fault.hint)
     found = "\n    ".join(text.splitlines()[-25:])

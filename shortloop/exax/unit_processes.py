@@ -108,8 +108,7 @@ class UnitForks:
         """Fork a process into the group of a job, or tell the job how one ended."""
         request, (connection,), _, _ = socket.recv_fds(self._requests, 64, 1)
         group, number = map(int, request.split())
-        process = self._forked.pop((group, number), 0)
-        if process:
+        if process := self._forked.pop((group, number), 0):
             os.kill(process, signal.SIGKILL)  # it is ending, and must keep nobody waiting
             os.write(connection, b"%d" % os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
         else:
@@ -198,8 +197,7 @@ def _serve(group: int, descriptor: int) -> None:
 
 def threads_lost_by_fork() -> list[str]:
     """List the owners of threads that a fork would lack and wait for forever."""
-    tasks = set(map(int, os.listdir(TASKS))) - {threading.get_native_id()}
-    if not tasks:
+    if not (tasks := set(map(int, os.listdir(TASKS))) - {threading.get_native_id()}):
         return []
     python = {each.native_id: each.name for each in threading.enumerate()}
     lost = {f"the thread {python[task]}" for task in tasks & python.keys()}

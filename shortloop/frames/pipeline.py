@@ -91,8 +91,7 @@ def installed_there(folder: Path, libraries: Sequence[str], settings: Path) -> d
     command = [str(python), "-I", "-c", LIST_VERSIONS]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     found: dict[str, str] = json.loads(done.stdout) if not done.returncode else {}
-    missing = [name for name in libraries if name not in found]
-    if missing:
+    if missing := [name for name in libraries if name not in found]:
         problem, hint = "the environment lacks libraries", f"`{python} -m pip install {' '.join(REQUIRED)}`"
         raise InputError(problem, **at, found=f"no {', '.join(missing)} in {folder}", hint=hint)
     return {name: found[name] for name in libraries}

@@ -83,8 +83,7 @@ class Frames(StudySettings):
             raise ValueError(f"table.chunk: more than {MOST_FILES} files of so few rows")
         for field in ("libraries", "transformations"):
             names = getattr(self, field)
-            twice = sorted({each for each in names if names.count(each) > 1})
-            if twice:
+            if twice := sorted({each for each in names if names.count(each) > 1}):
                 raise ValueError(f"{field}: {', '.join(twice)} named twice")
         return self
 

@@ -118,8 +118,7 @@ def _names_of(file: Path, module: str) -> list[tuple[str, bool]]:
 
 def _step(name: str, project: Path) -> Step:
     """Modules along a name, None for a library, and names behind it, as of `import *`."""
-    known = _steps.get((str(project), name))
-    if known is not None:
+    if (known := _steps.get((str(project), name))) is not None:
         return known
     top, behind = name.partition(".")[0], _behind(name)
     found: Modules | None = {}

@@ -47,8 +47,7 @@ def at_one_moment(seen: dict[object, Any] | None = None) -> Iterator[None]:
 
 def once_per_moment(asked: object, compute: Callable[[], T]) -> T:
     """Compute something, or return what was computed within this moment."""
-    seen = _moment.get()
-    if seen is None:
+    if (seen := _moment.get()) is None:
         return compute()
     if asked not in seen:
         seen[asked] = compute()
@@ -69,8 +68,7 @@ def unless_changed(cache: dict[Path, tuple[list[int], T]], file: Path, compute: 
 
 def states_at_moment(files: Sequence[str]) -> list[State]:
     """Like `states_of_files`, cached within one moment."""
-    seen = _moment.get()
-    if seen is None:
+    if (seen := _moment.get()) is None:
         return states_of_files(files)
     new = [file for file in files if file not in seen]
     seen.update(zip(new, states_of_files(new)))
@@ -105,8 +103,7 @@ def kind_of(mode: int) -> str:
 
 def plain_size(file: Path) -> int:
     """Size of a file that a job left, which must be a regular one."""
-    kind = kind_of(file.lstat().st_mode)
-    if kind:
+    if kind := kind_of(file.lstat().st_mode):
         problem = "a job left a file of an unsupported kind"
         hint = "have its method leave these only: copy what a link points to, and remove the rest"
         raise InputError(problem, file=file, found=kind, expected="files and folders", hint=hint)

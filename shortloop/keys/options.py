@@ -159,8 +159,7 @@ def _alternatives(hint: object) -> list[Any]:
         return _alternatives(hint.__bound__ or Any)
     if hasattr(hint, "__value__"):  # of `type X = …`
         return _alternatives(hint.__value__)
-    origin = typing.get_origin(hint)
-    if origin is Annotated:
+    if (origin := typing.get_origin(hint)) is Annotated:
         return _alternatives(typing.get_args(hint)[0])
     if origin in (Union, UnionType):
         return [each for one in typing.get_args(hint) for each in _alternatives(one)]
@@ -204,8 +203,7 @@ def _of_dict(types: list[Any], only: Any, value: dict[object, object]) -> Plain:
 
 
 def _as_key(hint: object, name: object) -> object:
-    types = _alternatives(hint)
-    if types == [int] and type(name) is int:
+    if (types := _alternatives(hint)) == [int] and type(name) is int:
         return str(name)
     return plain_of(types[0], name) if len(types) == 1 and isinstance(name, Enum | date) else name
 

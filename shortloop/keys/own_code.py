@@ -24,8 +24,7 @@ def is_own(file: str) -> bool:
 
 
 def is_own_module(name: str) -> bool:
-    spec = _spec(name.partition(".")[0])
-    if spec is None:
+    if (spec := _spec(name.partition(".")[0])) is None:
         return True
     places = [spec.origin] if spec.has_location else [*(spec.submodule_search_locations or ())]
     return all(is_own(each) for each in places if each)
@@ -39,8 +38,7 @@ def _spec(name: str) -> ModuleSpec | None:
 
 def whole_package(name: str) -> dict[str, Path] | None:
     """Every module of an own package outside the project: on PYTHONPATH, or installed in place."""
-    spec = _spec(name)
-    if spec is None:
+    if (spec := _spec(name)) is None:
         return None
     folders = [Path(folder) for folder in spec.submodule_search_locations or ()]
     origin = spec.origin if spec.has_location else None

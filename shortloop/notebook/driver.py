@@ -75,8 +75,7 @@ class _Driver:
 
     def _answer(self, line: bytes) -> Reply:
         request: Request = pickle.loads(base64.b64decode(line))
-        found = self._forked(request, False)
-        if found != Reply():
+        if (found := self._forked(request, False)) != Reply():
             return found
         check_disk_space()
         with ExitStack() as run:

@@ -126,8 +126,7 @@ class _Writer:
                 raise refused(
                     above, name, "a name of IPython, of magics or `!`", "use Python alone in stages"
                 )
-            imported = imports_of(self._notebook, name, space[name], known)
-            if imported is not None:
+            if (imported := imports_of(self._notebook, name, space[name], known)) is not None:
                 found |= imported
             elif name not in self._seen:
                 self._seen.add(name)
@@ -162,8 +161,7 @@ class _Writer:
                 f"{', '.join(function.__code__.co_freevars)}",
                 hint="define it at the left margin, and pass these as parameters",
             )
-        found = function_definition(function)
-        if found is None:
+        if (found := function_definition(function)) is None:
             problem = "the source of a notebook function is not available"
             hint = "define it with `def` in a cell, without %%time or exec, and a lambda alone in its line"
             raise InputError(problem, field=above, found=name, hint=hint)

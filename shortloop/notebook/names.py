@@ -121,8 +121,7 @@ def _is_same(there: object, value: object) -> bool:
 
 def _check_place(module: types.ModuleType) -> None:
     """Refuse a module beside a notebook, where jobs do not look for modules."""
-    file = getattr(module, "__file__", None)
-    if not file or not is_own(file):
+    if not (file := getattr(module, "__file__", None)) or not is_own(file):
         return
     here, project = Path.cwd().resolve(), project_directory().resolve()
     top = module.__name__.partition(".")[0]

@@ -217,8 +217,7 @@ def _shell() -> Any:
 
 def _cells() -> list[tuple[str, str]]:
     """Name and text of executed cells; outside a notebook, the executed file."""
-    shell = _shell()
-    if shell is not None:
+    if (shell := _shell()) is not None:
         texts = shell.history_manager.input_hist_parsed
         return [(f"Cell In[{number}]", text) for number, text in enumerate(texts) if text]
     file = getattr(sys.modules["__main__"], "__file__", None)

@@ -189,8 +189,7 @@ def _refused(series: pd.Series, levels: Sequence[Any]) -> str:
 
 def doubt(texts: Sequence[str]) -> str:
     """Tell what may be wrong with the texts of a column."""
-    same = lookalikes(texts)
-    if same is not None:
+    if (same := lookalikes(texts)) is not None:
         return f"{same[0]!a} and {same[1]!a} look the same but differ"
     return numbers_as_text(texts)
 
@@ -211,8 +210,7 @@ def lookalikes(texts: Iterable[str]) -> tuple[str, str] | None:
     seen: dict[str, str] = {}
     for text in texts:
         looks = text if text.isascii() else unicodedata.normalize("NFC", text)
-        other = seen.setdefault(" ".join(looks.split()), text)
-        if other != text:
+        if (other := seen.setdefault(" ".join(looks.split()), text)) != text:
             return other, text
     return None
 

@@ -138,8 +138,7 @@ class _LosesDigitsError(Exception):
 
 def keeps_digits(expression: str, columns: NamedColumns) -> bool:
     """True if it is known that no digit of integers is lost in an expression."""
-    tree = parsed(expression)
-    if tree is None:
+    if (tree := parsed(expression)) is None:
         return False
     try:
         found = _bounds(tree, columns)

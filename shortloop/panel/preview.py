@@ -107,8 +107,7 @@ def read_table(file: Path) -> tuple[FileInput, pd.DataFrame]:
             raise
         settings = settings.model_copy(update={"encoding": OTHER})
         table = settings.read(file)
-    marks = marks_of(table[name].dropna().unique() for name in _texts(table))
-    if marks is None:
+    if (marks := marks_of(table[name].dropna().unique() for name in _texts(table))) is None:
         return settings, table
     settings = settings.model_copy(update={"decimal": marks[0], "thousands": marks[1]})
     return settings, settings.read(file)

@@ -48,8 +48,7 @@ def drop_undefined_variances(results: Any) -> np.ndarray | None:
     linear = sys.modules.get("statsmodels.regression.linear_model")
     if linear is None or not isinstance(results, linear.RegressionResults):
         return None
-    power = POWERS.get(str(results.cov_type).upper())
-    if power is None:
+    if (power := POWERS.get(str(results.cov_type).upper())) is None:
         return None
     rows = np.asarray(results.model.wexog, np.float64)
     lengths = np.sqrt(np.square(rows).sum(axis=0))
@@ -109,8 +108,7 @@ def _found(results: Any, level: float) -> dict[str, FloatArray | float]:
     found = tests_of(results, level)
     attributes = [(name, name) for name in NAMES if name not in found]
     for name, attribute in (*attributes, ("bic", "bic_llf")):  # of GLM: `bic` is based on the deviance
-        value = _asked(attrgetter(attribute), results)
-        if value is not None:
+        if (value := _asked(attrgetter(attribute), results)) is not None:
             found[name] = value
     if "lower" not in found:
         interval = _asked(lambda results: results.conf_int(alpha=1.0 - level), results)
@@ -240,8 +238,7 @@ def is_separated(outcome: FloatArray, rows: FloatArray, results: Any, not_conver
     """True if the likelihood has no maximum at finite coefficients; `rows` is (rows, coefficients)."""
     # With outcomes at both bounds it takes a linear program of them all: that is solved only where some means
     # are next to 0 or 1, or iterations did not get there.
-    signs = _signs(results, outcome)
-    if signs is None or not signs.any():
+    if (signs := _signs(results, outcome)) is None or not signs.any():
         return False
     if (signs > 0.0).any() and not not_converged:
         means = _means(results)

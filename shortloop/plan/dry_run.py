@@ -122,13 +122,11 @@ def dry_run(script: str, reads: bool = False) -> DryRun:
         found = f"{type(error).__name__}: {error}"
         hint = "correct it and run again"
         raise InputError(problem, file=place_of(error), found=found, hint=hint) from error
-    main = getattr(module, "main", None)
-    if main is None:
+    if (main := getattr(module, "main", None)) is None:
         expected = "a function `main(urd)`, or @pipeline"
         raise InputError("the build script has no main", file=module.__file__, expected=expected)
     dry_run = DryRun(reads)
-    status = main(**dict.fromkeys(inspect.signature(main).parameters, dry_run))
-    if status:
+    if status := main(**dict.fromkeys(inspect.signature(main).parameters, dry_run)):
         raise SystemExit(status)
     if not dry_run.plans:
         raise InputError("the build script runs no pipeline", found=script)

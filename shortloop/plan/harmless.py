@@ -34,8 +34,7 @@ def declare_harmless(script: str, stage: str, why: str) -> Declared:
     with only_run("declaring a change harmless", wait=False):
         plans = dry_run(script, reads=True).plans
         every = [each for plan in plans for each in zip(plan.jobs, plan.requests, strict=True)]
-        asked = [each for each in every if each[0].stage == stage]
-        if not asked:
+        if not (asked := [each for each in every if each[0].stage == stage]):
             stages = dict.fromkeys(job.stage for job, _ in every)
             raise InputError("the pipeline has no such stage", found=stage, expected=", ".join(stages))
         with Store(slices_now) as store:

@@ -191,8 +191,7 @@ def follow(pipeline: Pipeline, run: Run) -> Built:
 
 def _joblib_settings() -> dict[str, Plain]:
     """Settings of `joblib.parallel_config` in this thread; empty without any."""
-    joblib = sys.modules.get("joblib.parallel")
-    if joblib is None:
+    if (joblib := sys.modules.get("joblib.parallel")) is None:
         return {}
     backend, n_jobs = joblib.get_active_backend()
     if backend.nesting_level is None and n_jobs is None:  # the defaults

@@ -89,8 +89,7 @@ class Lookup:
         """Find an intact job with the key of a request."""
         if not all(job.content for job in wanted.above()):
             return None
-        found = self.store.find(parts.key())
-        if found is None:
+        if (found := self.store.find(parts.key())) is None:
             return None
         self.places[wanted.place] = found.job
         return reused(found, wanted)
@@ -98,8 +97,7 @@ class Lookup:
     def look(self, wanted: Request) -> Built:
         """Plan a job: the existing one, or what would be done."""
         parts = wanted.parts()
-        found = self.find(wanted, parts)
-        if found is not None:
+        if (found := self.find(wanted, parts)) is not None:
             return replace(found, reason=RETRIED) if found.incomplete and not found.reason else found
         before = self.before(wanted)
         perhaps = reason_to_wait(parts, before, wanted.sources) or self._may_be_there(wanted, parts)

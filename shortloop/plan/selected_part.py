@@ -70,8 +70,7 @@ def require_inputs(selection: Selection, above: Sequence[Built]) -> None:
     for job in above:
         if job.rejected:
             raise InputError(str(open_any(job.path).problem))
-    missing = [job.name for job in above if not job.content]
-    if missing:
+    if missing := [job.name for job in above if not job.content]:
         problem = f"the inputs of {selection.only} are missing or out of date"
         hint = f"use `--until {selection.only}` instead of `--only {selection.only}` to build them too"
         raise InputError(problem, found=f"missing: {short_list(missing, LISTED)}", hint=hint)

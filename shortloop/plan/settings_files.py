@@ -40,8 +40,7 @@ class SettingsFile:
 
     def take_over(self, index: Index, environ: Mapping[str, str] = os.environ) -> str | None:
         """Check that this file may use its name; return a message if it was another file's."""
-        noted = index.settings_file(self.name)
-        if noted is None or noted == self._noted(self.file):
+        if (noted := index.settings_file(self.name)) is None or noted == self._noted(self.file):
             return None
         below = Path(os.path.realpath(project_directory()), noted)
         before = self.embedded if noted == EMBEDDED else below

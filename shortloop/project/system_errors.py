@@ -69,8 +69,7 @@ def system_error(error: BaseException) -> InputError | None:
             return InputError("the current folder was deleted", hint="change to a folder that exists")
     cause: BaseException | None = error
     while cause is not None:
-        said = _shortage(cause)
-        if said is not None:
+        if (said := _shortage(cause)) is not None:
             return _translated(cause, *said)
         cause = cause.__cause__ or cause.__context__
     number = getattr(error, "errno", None) if isinstance(error, OSError) else None
@@ -90,8 +89,7 @@ def system_error_in(traceback: str) -> InputError | None:
         return JobFailed(told[1].rstrip())
     for line in reversed(traceback.splitlines()):
         error = line.partition('  File "')[0]  # of another thread, printed at the same time
-        said = _shortage_in(error)
-        if said is not None:
+        if (said := _shortage_in(error)) is not None:
             return InputError(said[0], found=error, hint=said[1])
     return None
 
@@ -148,8 +146,7 @@ def _no_more_files() -> tuple[str, str] | None:
 
 
 def _shortage_in(line: str) -> tuple[str, str] | None:
-    number = re.match(r"\w+: \[Errno (\d+)\] ", line)
-    if number is not None:
+    if (number := re.match(r"\w+: \[Errno (\d+)\] ", line)) is not None:
         return NO_ROOM if int(number[1]) in FULL else SHORTAGES.get(int(number[1]))
     if re.match(r"RuntimeError: can't start new thread", line):
         return THREADS

@@ -139,8 +139,7 @@ def encoded(figure: Figure, formats: Sequence[FigureFormat] = FORMATS) -> dict[F
 def _settle(figure: Figure) -> None:
     # Passes are repeated until nothing moves: where cells are square, the first leaves titles of panels
     # under the figure's.
-    engine = figure.get_layout_engine()
-    if engine is None:
+    if (engine := figure.get_layout_engine()) is None:
         return
     before = None
     for _ in range(8):

@@ -165,8 +165,7 @@ def cores_of_jobs(slices: int) -> int:
 
 def _take_over(store: Store, order: Order, folder: Path) -> StoredJob | None:
     """Return a job that exax knows and the index does not if it can be trusted."""
-    manifest = store.whole(folder)
-    if manifest is not None:
+    if (manifest := store.whole(folder)) is not None:
         is_this = manifest.key == order.key and manifest.parts.is_installed
         return store.note(folder, manifest) if is_this else None
     uptime = time.clock_gettime(time.CLOCK_BOOTTIME)

@@ -133,8 +133,7 @@ def earlier_notes(jobs: Iterable[Built]) -> list[str]:
     except (OSError, ValueError, KeyError, TypeError):
         counts = {name: len(job.notes()) for name, job in reused.items()}
         keep(file, json.dumps(counts))
-    noted = [reused[name].job for name, count in counts.items() if count]
-    if not noted:
+    if not (noted := [reused[name].job for name, count in counts.items() if count]):
         return []
     more = f", and {len(noted) - 1} jobs more" if len(noted) > 1 else ""
     return [f"{counted(sum(counts.values()), 'note')} of earlier runs: shortloop show {noted[0]}{more}"]
@@ -176,8 +175,7 @@ def _tell_kept(store: Store) -> None:
 
 def _begin(store: Store, settings: SettingsFile | None) -> None:
     """Check that the run may begin, and clean up after interrupted runs."""
-    first = next(iter(configuration().method_directories))
-    if first != PREPARE:
+    if (first := next(iter(configuration().method_directories))) != PREPARE:
         raise InputError(
             "Shortloop is not the first method package, so exax's processes are not prepared",
             file=configuration_file(),

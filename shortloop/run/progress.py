@@ -255,8 +255,7 @@ class Estimate:
             self._took += took
             seen.built += 1
             seen.seconds += took
-            known = self._known(job)
-            if known is not None:
+            if (known := self._known(job)) is not None:
                 seen.foretold += known
                 seen.foretold_took += took
 
@@ -314,8 +313,7 @@ class Estimate:
         elapsed = self._clock() - running.began
         expected = self._expected(running.planned)
         by_history = None if expected is None else max(expected - elapsed, 0.0)
-        fraction = self._fraction_of(running)
-        if not fraction or fraction >= 1:
+        if not (fraction := self._fraction_of(running)) or fraction >= 1:
             return by_history
         by_units = elapsed * (1 - fraction) / fraction
         if by_history is None:

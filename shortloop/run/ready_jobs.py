@@ -124,8 +124,7 @@ class Schedule:
 
     def _is_there(self, number: int) -> bool:
         job, place = self._plan.jobs[number], self._plan.requests[number].place
-        made = self._finished.get(place)
-        if made is not None:
+        if (made := self._finished.get(place)) is not None:
             return not made.rejected
         return not _is_open(job) and not job.rejected and number not in self._part.forced
 

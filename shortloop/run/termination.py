@@ -39,8 +39,7 @@ def explain_errors() -> Iterator[None]:
             problem = "the folder of this run was deleted while it ran"
             hint = "run again: finished jobs are kept. `ax gc` deletes what runs; `shortloop gc` does not"
             raise _Unwritable(problem, file=folder, hint=hint) from error
-        full = _full_disk(error)
-        if full is not None:
+        if (full := _full_disk(error)) is not None:
             raise _no_room(full) from error
         fault = None if isinstance(error, InputError) else system_error(error)
         if fault is None:

@@ -65,8 +65,7 @@ def models_in(annotation: object) -> list[type[BaseModel]]:
 
 def has_free_keys(annotation: object) -> bool:
     """Whether a field is a table whose keys are names that the user chose."""
-    origin = get_origin(annotation)
-    if origin in (Annotated, Union, UnionType):
+    if (origin := get_origin(annotation)) in (Annotated, Union, UnionType):
         return any(has_free_keys(argument) for argument in get_args(annotation))
     return isinstance(origin, type) and issubclass(origin, Mapping)
 

@@ -27,8 +27,7 @@ class Changes:
     @classmethod
     def given(cls, environ: Mapping[str, str] | None = None) -> Changes | None:
         """Read the changes of this run."""
-        text = (os.environ if environ is None else environ).get(CHANGES_VARIABLE)
-        if not text:
+        if not (text := (os.environ if environ is None else environ).get(CHANGES_VARIABLE)):
             return None
         plain = json.loads(text)
         return cls(plain["suffix"], tuple((field, value) for field, value in plain["fields"]))
@@ -63,8 +62,7 @@ def changed_name(name: str) -> str:
 
 def changed_text(text: str) -> str:
     """Text of a settings file with the changes of this run."""
-    changes = Changes.given()
-    if changes is None:
+    if (changes := Changes.given()) is None:
         return text
     try:
         return toml_text(changes.applied(tomllib.loads(text.removeprefix("\ufeff"))))

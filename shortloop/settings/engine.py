@@ -58,8 +58,7 @@ def engine_settings(
 ) -> EngineSettings:
     """Read which engine a run uses."""
     said, source = dict(table or {}), str(file) if file else None
-    variable = environ.get(ENGINE_VARIABLE, "").strip()
-    if variable:
+    if variable := environ.get(ENGINE_VARIABLE, "").strip():
         name, _, where = variable.partition(":")
         if name != said.get("name"):
             said = {}  # the rest of the table is for another engine
@@ -94,8 +93,7 @@ def engine_settings(
 
 def _check(settings: EngineSettings, refused: Callable[..., InputError]) -> None:
     """Refuse an invalid value, or one that the engine would ignore."""
-    name = settings.name
-    if name not in NAMES and entry_point(ENGINE_GROUP, name) is None:
+    if (name := settings.name) not in NAMES and entry_point(ENGINE_GROUP, name) is None:
         known = " or ".join([*NAMES, *sorted({each.name for each in entry_points(ENGINE_GROUP)})])
         hint = f"correct it, or install the package that has {called(ENGINE_GROUP, name)}"
         raise refused("unknown engine", "name", found=name, expected=known, hint=hint)

@@ -70,8 +70,7 @@ def read_settings(path: str | os.PathLike[str], model: type[M], *, noun: str, va
 
 def _changed(content: dict[str, object], path: Path, model: type[BaseModel]) -> dict[str, object]:
     """Apply the changes of a sweep."""
-    changes = Changes.given()
-    if changes is None:
+    if (changes := Changes.given()) is None:
         return content
     field = model.model_fields.get("name")
     if field is not None and not field.is_required():  # else all runs of a sweep would have one name
@@ -180,8 +179,7 @@ def _missing(keys: Sequence[str | int]) -> _Problem:
 def _wrong_tag(place: _Place, problem: ErrorDetails) -> _Problem:
     """Problem of the key that selects one of several tables."""
     keys = (*place.keys, problem["ctx"]["discriminator"].strip("'"))
-    tags = problem["ctx"].get("expected_tags")
-    if tags is None:
+    if (tags := problem["ctx"].get("expected_tags")) is None:
         return _missing(keys)
     found = problem["ctx"]["tag"]
     kinds = models_in(place.models[0].model_fields[str(place.keys[-1])].annotation) if place.models else []

@@ -69,8 +69,7 @@ class Hasher:
 
     def add(self, given: object) -> None:
         value: Any = given
-        kind = type(value)
-        if kind is str:
+        if (kind := type(value)) is str:
             self.add_text(value)
         elif kind is bytes:
             self.put("bytes", value)

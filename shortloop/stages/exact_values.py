@@ -69,8 +69,7 @@ def as_given(plain: Plain, types: Plain) -> object:
 
 
 def _with_types(value: Any) -> tuple[Plain, Plain]:
-    kind = type(value)
-    if kind in AS_THEY_ARE:
+    if (kind := type(value)) in AS_THEY_ARE:
         return value, None
     if kind is float:
         return (value, None) if math.isfinite(value) else (None, ["float", repr(value)])
@@ -81,8 +80,7 @@ def _with_types(value: Any) -> tuple[Plain, Plain]:
     if SETS.get(kind.__name__) is kind:  # their order differs between processes
         plain, types = _sequence(sorted(value, key=lambda each: json.dumps(_with_types(each))))
         return plain, [kind.__name__, types]
-    numpy = sys.modules.get("numpy")
-    if numpy is not None and isinstance(value, numpy.generic):
+    if (numpy := sys.modules.get("numpy")) is not None and isinstance(value, numpy.generic):
         code = value.dtype.kind
         if code == "U" or (code in "biuf" and value.dtype.itemsize <= FLOAT_BYTES):
             plain, types = _with_types(value.item())
@@ -160,8 +158,7 @@ def exact_array(value: object, name: str) -> np.ndarray:
     """Make an array of values; refuse those that NumPy would change for it."""
     import numpy as np
 
-    kind = type(value)
-    if kind is np.ndarray or kind is np.memmap:
+    if (kind := type(value)) is np.ndarray or kind is np.memmap:
         array: np.ndarray = value  # type: ignore[assignment]
     elif kind in NUMBERS or isinstance(value, np.generic):
         array = np.asarray(value)

@@ -140,8 +140,7 @@ class UnitsStage(CollectingStage, FunctionStage):
             hint = "look at what it is given; `@stage(units=…, allow_empty=True)` allows for none"
             raise InputError(problem, field=f"units={kind.units_of.__name__}", found=found, hint=hint)
         names = [_name(name) for name, _ in pairs]
-        twice = [name for name, count in Counter(map(repr, names)).items() if count > 1]
-        if twice:
+        if twice := [name for name, count in Counter(map(repr, names)).items() if count > 1]:
             hint = f"have {kind.units_of.__name__} give each unit a name of its own"
             raise InputError(f"two units of {kind.__name__} have the same name", found=twice[0], hint=hint)
 

@@ -29,8 +29,7 @@ MANY = 100  # texts that are quicker to add together
 
 def ids_of_units(stage: Stage, costs: Sequence[float]) -> list[bytes]:
     """An identity of each unit, the same in every process: its name, else its number in an equal stage."""
-    names = stage.unit_names()
-    if names is not None:
+    if (names := stage.unit_names()) is not None:
         return [_hash(repr(name).encode(errors="surrogatepass")) for name in names]
     found = digest_of_units(stage, costs)
     return [_hash(found + unit.to_bytes(8, "little")) for unit in range(len(costs))]

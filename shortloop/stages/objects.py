@@ -109,8 +109,7 @@ class _UnitObjects(Mapping[object, object]):
         self._places = dict(zip(map(repr, units), places, strict=True))  # 1 and True are two units
 
     def __getitem__(self, unit: object) -> object:
-        place = self._places.get(repr(_plain(unit)))
-        if place is None:
+        if (place := self._places.get(repr(_plain(unit)))) is None:
             raise KeyError(f"{unit}; there are {reprlib.repr([*self._units])}")
         return self._read(*place) if place[1] else None  # of a unit that failed
 
@@ -126,8 +125,7 @@ class _UnitObjects(Mapping[object, object]):
 
 def refusal(file: Path) -> str:
     """Reason not to read a pickle, which runs its writer's code, unless told to; empty if there is none."""
-    owner = file.stat().st_uid
-    if owner in (os.geteuid(), 0):
+    if (owner := file.stat().st_uid) in (os.geteuid(), 0):
         return ""
     try:
         return f"it belongs to {pwd.getpwuid(owner).pw_name}"

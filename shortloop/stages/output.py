@@ -95,8 +95,7 @@ def computed(stage: Stage, unit: int) -> Any:
                     return compute_row(stage, unit)
                 return compute_unit(stage, unit)
             except BaseException as error:  # also `SystemExit`, and a panic of a library written in Rust
-                name = stage.unit_name(unit)
-                if name not in message_of(error):
+                if (name := stage.unit_name(unit)) not in message_of(error):
                     error.add_note(f"in unit {name}")
                 raise
 

@@ -57,10 +57,8 @@ class References:
             return []
         paths, words, everything, marks = self._names
         found = paths.get(text) or (words.get(text) if is_word else None)
-        if found is None and "/" in text:
-            part = f"/{os.path.normpath(text).strip('/')}/"
-            if part in everything:
-                found = [each for each in self.files if part in f"/{each.path}/"]
+        if found is None and "/" in text and (part := f"/{os.path.normpath(text).strip('/')}/") in everything:
+            found = [each for each in self.files if part in f"/{each.path}/"]
         if found:
             return found
         return None if any(mark in text for mark in marks) else []
@@ -173,8 +171,7 @@ def compute_watched(stage: object, compute: Callable[[], Value]) -> tuple[Value,
 
 
 def _watch(event: str, arguments: tuple[Any, ...]) -> None:
-    given = _watching
-    if given is None:
+    if (given := _watching) is None:
         return
     if event == "open":
         path, _, flags = arguments[:3]

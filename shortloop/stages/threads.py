@@ -58,8 +58,7 @@ def check_single_thread() -> list[Pool]:
         }
         for pool, after in zip(found, now, strict=True)
     ]
-    stubborn = [pool["library"] for pool in report if pool["threads_used"] != 1]
-    if stubborn:
+    if stubborn := [pool["library"] for pool in report if pool["threads_used"] != 1]:
         raise RuntimeError(f"{', '.join(stubborn)} will not run on one thread")
     return report
 

@@ -180,8 +180,7 @@ def jobs_named(folder: Path, names: Iterable[str]) -> set[str]:
 
 def dataset_content(file: Path, contents: Mapping[str, str]) -> str | None:
     """Hash a dataset's description; its data files are hashed separately."""
-    data = _read(file)
-    if data is None:
+    if (data := _read(file)) is None:
         return None
 
     def known(place: str | None) -> str | None:

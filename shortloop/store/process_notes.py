@@ -145,8 +145,7 @@ def is_first_warning(place: str, folder: str) -> bool:
     try:
         with open(os.open(f"{folder}/{SHOWN}", os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o666), "r+b") as stream:
             fcntl.flock(stream, fcntl.LOCK_EX)
-            line = f"{place}\n".encode("utf-8", "backslashreplace")
-            if line in stream.readlines():
+            if (line := f"{place}\n".encode("utf-8", "backslashreplace")) in stream.readlines():
                 return False
             stream.write(line)
     except OSError:  # too early, or on a full disk
@@ -168,8 +167,7 @@ def _show(
         return
     text = warnings.formatwarning(message, category, filename, lineno, line)
     if file is None:
-        place = f"{filename}:{lineno}: {category.__name__}".replace("\n", " ")
-        if place in _seen:
+        if (place := f"{filename}:{lineno}: {category.__name__}".replace("\n", " ")) in _seen:
             return
         _seen.add(place)
         if _folder is None:

@@ -100,8 +100,7 @@ class Store(AbstractContextManager["Store"]):
     def tidy(self) -> list[str]:
         """Clean up after unfinished jobs; see `shortloop.store.crash_repair.tidy`."""
         found = tidy(self._workdirs)
-        outdated = len(self.index.take_outdated())
-        if outdated:
+        if outdated := len(self.index.take_outdated()):
             number = "1 job is" if outdated == 1 else f"{outdated} jobs are"
             why = "kept in another format, by another version of Shortloop, and not used"
             found.append(f"{number} {why}: what is needed is built again")
@@ -211,8 +210,7 @@ class Store(AbstractContextManager["Store"]):
     def _manifests(self, workdir: str) -> Iterator[Manifest | str]:
         for folder in job_folders({workdir: self._workdirs[workdir]}):
             if (folder / FINISHED).is_file():
-                manifest = read_manifest(folder)
-                if manifest is not None:
+                if (manifest := read_manifest(folder)) is not None:
                     yield manifest
                 elif is_outdated(folder):
                     yield folder.name
@@ -225,8 +223,7 @@ class Store(AbstractContextManager["Store"]):
             why = [each.why for parts, _, each in declared if parts.key() == key and parts.is_installed]
             if not why:  # it is another job by now
                 continue
-            found = self._check(row)
-            if found is not None:
+            if (found := self._check(row)) is not None:
                 return replace(found, harmless=why[-1])
             if row.key in self.damaged:
                 self.damaged[key] = self.damaged[row.key]
@@ -266,8 +263,7 @@ class Store(AbstractContextManager["Store"]):
         return self._contents[job]
 
     def _content_now(self, job: str) -> str | None:
-        found = self.by_id(job)
-        if found is not None:
+        if (found := self.by_id(job)) is not None:
             return found.content
         folder = self.folder(job)
         if folder is None or not (folder / FINISHED).is_file() or (folder / MANIFEST).exists():
@@ -315,8 +311,7 @@ class Store(AbstractContextManager["Store"]):
 
 def declare(store: Store, job: StoredJob, harmless: Harmless) -> None:
     """Keep with a job that a change is harmless, so that it is found by the key after the change."""
-    manifest = store.manifest_of(job.job)
-    if manifest is not None:
+    if (manifest := store.manifest_of(job.job)) is not None:
         _rewrite(store, job.path, replace(manifest, harmless=[*manifest.harmless, harmless]))
 
 

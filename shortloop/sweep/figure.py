@@ -82,8 +82,7 @@ def draw(title: str, grid: Grid, outcomes: Sequence[Outcome]) -> Figure | None:
     from matplotlib.lines import Line2D
 
     done = [outcome for outcome in outcomes if not outcome.problem]
-    names = differing([outcome.findings for outcome in done])
-    if not names:
+    if not (names := differing([outcome.findings for outcome in done])):
         return None
     encoding = _Encoding(grid)
     across = grid.axes[encoding.across]

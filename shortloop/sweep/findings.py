@@ -55,8 +55,7 @@ def differing(runs: Sequence[Mapping[str, Finding]]) -> list[str]:
 
 def _difference(values: Sequence[float | None]) -> float | None:
     """Relative difference of values; None if they are equal."""
-    known = [value for value in values if value is not None and math.isfinite(value)]
-    if not known:
+    if not (known := [value for value in values if value is not None and math.isfinite(value)]):
         return None
     largest = max(map(abs, known))
     relative = (max(known) - min(known)) / largest if largest else 0.0

@@ -119,8 +119,7 @@ def runner(script: str, environ: Mapping[str, str], analyses: Sequence[FindingsO
 
 
 def _code_of_script(script: str) -> Mapping[str, str]:
-    file = find_script(script)
-    if file is None:
+    if (file := find_script(script)) is None:
         return {}
     try:
         return code_state(file).code
@@ -235,8 +234,7 @@ def check_combinations(
             found.append(Checked(*json.loads(line)))
             progress.show(f"checking combinations: {len(found)} of {len(combinations)}")
     progress.show()
-    status = fork.wait()
-    if status or len(found) < len(combinations):
+    if (status := fork.wait()) or len(found) < len(combinations):
         raise SystemExit(status if status > 0 else 128 - status)
     return dict(zip(combinations, found))
 

@@ -88,8 +88,7 @@ def _kernels() -> dict[str, str]:
         if "architecture" in pool:  # of linear algebra; others have no kernels to choose from
             found[f"{pool['prefix']} {pool['version']}"] = pool["architecture"]
     umath: Any = getattr(getattr(sys.modules.get("numpy"), "_core", None), "_multiarray_umath", None)
-    features = getattr(umath, "__cpu_features__", None)
-    if features is not None:
+    if (features := getattr(umath, "__cpu_features__", None)) is not None:
         chosen = {*umath.__cpu_baseline__, *umath.__cpu_dispatch__}
         found["numpy"] = " ".join(sorted(name for name in chosen if features.get(name))) or "baseline"
     if "llvmlite" in sys.modules:

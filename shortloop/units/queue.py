@@ -54,8 +54,7 @@ class Units:
                 drawn = self._next.value
                 size = max(1, min(size, (len(self._order) - drawn) // self._tail))
                 self._next.value = min(drawn + size, len(self._order))
-            mine = self._order[drawn : drawn + size]
-            if not mine:
+            if not (mine := self._order[drawn : drawn + size]):
                 self._tell()
                 return
             started = time.perf_counter()

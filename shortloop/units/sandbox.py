@@ -82,8 +82,7 @@ def check_refused() -> None:
 
 
 def where_of(work: JobWork) -> Where:
-    mirrored = work.get("mirrored")
-    if mirrored is None:
+    if (mirrored := work.get("mirrored")) is None:
         return here()
     return replace(here(), files={content: Path(place) for content, place in mirrored["inputs"].items()})
 
@@ -149,8 +148,7 @@ class _Rules:
 
     def refuses(self, name: str, how: str) -> bool:
         """True if a unit may not use a path in this way."""
-        top = _above(name, self._mirrors)
-        if top:
+        if top := _above(name, self._mirrors):
             if _is_hidden(name, top):
                 return False
             if how == CHANGES:

@@ -183,8 +183,7 @@ class Written(NamedTuple):
 
 def can_be_written(value: object) -> bool:
     """True if a pickle keeps the order of values in memory, on which sums of floats depend."""
-    kind = type(value)
-    if kind in SCALARS:
+    if (kind := type(value)) in SCALARS:
         return True
     if kind in (list, tuple):
         return all(map(can_be_written, value))  # type: ignore[call-overload]
@@ -256,8 +255,7 @@ class UnitFile(Sequence[object]):
         held = mmap.mmap(-1, size)
         view, at = memoryview(held), 0
         while at < size:
-            read = os.preadv(self._file, [view[at:]], begin + at)
-            if not read:
+            if not (read := os.preadv(self._file, [view[at:]], begin + at)):
                 raise EOFError("a file with data of units is cut off")
             at += read
         return view.toreadonly()

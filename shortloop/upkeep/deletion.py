@@ -101,8 +101,7 @@ def idle_project() -> Iterator[None]:
             wrong = "the exax server is building a job"
             raise InputError(wrong, hint="wait until it has ended, or end it with `ax abort`")
         for name, workdir in configuration().workdirs.items():
-            server = foreign_server(Path(workdir))
-            if server:
+            if server := foreign_server(Path(workdir)):
                 problem = f"the exax server of another project has the workdir {name}"
                 hint = "end that server, or run the command in that project's folder"
                 raise InputError(problem, file=workdir, found=server, hint=hint)

@@ -61,8 +61,7 @@ def inventory(store: Store, without: Collection[Purpose] = ()) -> list[Entry]:
     """List all jobs by workdir and number, whichever project built them."""
     of_job: dict[str, list[Purpose]] = {}
     for project, place, job in store.index.all_places():
-        purpose = Purpose(place.pipeline, project)
-        if purpose not in without:
+        if (purpose := Purpose(place.pipeline, project)) not in without:
             of_job.setdefault(job, []).append(purpose)
     indexed = store.index.sizes()
     entries = [
@@ -172,8 +171,7 @@ def _check(each: Entry) -> Problem | None:
         return None
     if each.state in ("unreadable", "unfinished", "damaged"):
         return _problem(each, STATES[each.state], damaged=each.state == "unreadable")
-    manifest = read_manifest(each.folder)
-    if manifest is None:
+    if (manifest := read_manifest(each.folder)) is None:
         if is_outdated(each.folder):  # and something needs it
             return _problem(each, OTHER_FORMAT, damaged=False)
         if (each.folder / MANIFEST).exists():
@@ -181,8 +179,7 @@ def _check(each: Entry) -> Problem | None:
         return _problem(each, "is not recorded", damaged=False)
     if not (each.folder / FINISHED).is_file():
         return None  # it was deleted while this went on
-    what = damage(each.folder, manifest)
-    if what is None and is_outdated(each.folder):
+    if (what := damage(each.folder, manifest)) is None and is_outdated(each.folder):
         return _problem(each, f"its record {OTHER_FORMAT}", damaged=False)
     what = what or _elsewhere(each, manifest) or _outside(each)
     if what is not None:

@@ -95,8 +95,7 @@ def feature_digests(*parts: FloatArray) -> list[list[bytes | None]]:
 
 def refuse_same_features(data: FloatArray, phase: str) -> None:
     """Refuse ready-made features (bins, trials, features) with duplicate trials."""
-    copies = copies_of(feature_digests(data)[0])
-    if copies:
+    if copies := copies_of(feature_digests(data)[0]):
         at, first = next(iter(copies.items()))
         raise InputError(
             f"trials of the {phase} phase are there twice: one would be trained on, and the other held out",
@@ -113,8 +112,7 @@ def warn_of_twins(events: np.ndarray, of: Sequence[int], rate: float) -> None:
     samples, labels = events[:, 0], np.asarray(of)
     order = np.argsort(samples)
     near = np.diff(samples[order]) < TWINS * rate
-    count = int((near & (np.diff(labels[order]) == 0)).sum())
-    if count:
+    if count := int((near & (np.diff(labels[order]) == 0)).sum()):
         warn(
             f"{count} of {len(events)} trials begin less than {TWINS * 1000:g} ms after another of their "
             "class, and share nearly all samples with it: one would be trained on, and the other held out; "

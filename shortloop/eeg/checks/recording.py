@@ -86,8 +86,7 @@ def _check_labels(labels: Any, classes: Sequence[str], phase: str) -> None:
         expected = f"integers from 0 to {len(classes) - 1}"
         raise InputError(problem, field="labels", found=found, expected=expected)
     counts = dict(zip(classes, np.bincount(labels, minlength=len(classes)).tolist()))
-    missing = [name for name, count in counts.items() if not count]
-    if missing:
+    if missing := [name for name, count in counts.items() if not count]:
         problem = f"the {phase} phase has no trials of {', '.join(missing)}"
         found = ", ".join(f"{count} {name}" for name, count in counts.items())
         hint = "check the names of the classes and of their events in the study file"
@@ -98,8 +97,7 @@ def _check_times(times: np.ndarray, sfreq: float) -> None:
     if not (np.isfinite(sfreq) and sfreq > 0):
         raise InputError("the sampling rate is not a positive number", field="sfreq", found=sfreq)
     check_increasing(times, "times")
-    off = np.abs(times - times[0] - np.arange(len(times)) / sfreq).max() * sfreq
-    if off > 0.25:
+    if (off := np.abs(times - times[0] - np.arange(len(times)) / sfreq).max() * sfreq) > 0.25:
         problem = "times do not match the sampling rate"
         found = f"{_span(times)}, up to {off:.3g} samples off"
         expected = f"steps of {1 / sfreq:.6g} s ({sfreq:g} Hz)"
@@ -192,8 +190,7 @@ def warn_of_codes(data: FloatArray, channels: Sequence[str]) -> None:
     same = np.isclose(steps, usual, rtol=1e-6, atol=0).mean(axis=(0, 2)) > COUNTED
     counts = same & (usual[0, :, 0] != 0)
     codes = [1 < len(np.unique(each)) <= CODES for each in np.moveaxis(data, 1, 0)]
-    named = [name for name, *odd in zip(channels, codes, counts, strict=True) if any(odd)]
-    if named:
+    if named := [name for name, *odd in zip(channels, codes, counts, strict=True) if any(odd)]:
         warn(
             f"{_named(named)} no signal, but a few codes, or a counter: a classifier could read the class "
             "from that; leave out (input.drop)"

@@ -42,8 +42,7 @@ def bin_samples(
         hint = "move the start into the epochs, or cut longer epochs"
         raise InputError(problem, field=f"{field}.start", found=covered, expected=expected, hint=hint)
     first = int(np.argmin(np.abs(times - start)))
-    last = first + (bins * size - 1) * step
-    if last >= len(times):
+    if (last := first + (bins * size - 1) * step) >= len(times):
         fit = ((len(times) - 1 - first) // step + 1) // size
         wrong = "epochs too short for the bins"
         wanted = (
@@ -166,8 +165,7 @@ def _check_power(field: str, settings: PowerSettings, times: FloatArray, sfreq: 
     _check_frequency(f"{field}.fmax", "highest frequency", settings.fmax, sfreq)
     from mne.time_frequency import morlet
 
-    longest = len(morlet(sfreq, settings.fmin, n_cycles=settings.cycles))
-    if longest > len(times):
+    if (longest := len(morlet(sfreq, settings.fmin, n_cycles=settings.cycles))) > len(times):
         problem = "wavelets longer than the epochs"
         found = f"epochs of {len(times)} samples"
         expected = f"at least {longest} samples for {settings.cycles:g} cycles at {settings.fmin:g} Hz"

@@ -63,8 +63,7 @@ class BidsInput(SignalInput):
         own = as_written(folder, f"sub-{participant.removeprefix('sub-')}")
         task = self.tasks.get(phase, phase)
         found = recordings_of(own)
-        chosen = [path for path in found if self._is_of(path, task, phase)]
-        if chosen:
+        if chosen := [path for path in found if self._is_of(path, task, phase)]:
             said = {*self.entities.get(phase, {}), *["run"] * (phase in self.runs)}
             _refuse_versions(chosen, said, participant, phase)
             return chosen
@@ -130,8 +129,7 @@ def _refuse_events(file: Path) -> None:
     import numpy as np
 
     for table in events_beside(file):
-        dialect = dialect_of(table)
-        if dialect is None or "onset" not in dialect.names:
+        if (dialect := dialect_of(table)) is None or "onset" not in dialect.names:
             continue
         onsets = read_table(table, dialect)["onset"]
         wrong = np.flatnonzero(np.isnan(numbers(onsets, ".")) & ~onsets.isin(NO_EVENT))

@@ -108,8 +108,7 @@ class CsvInput(SignalInput, FilesInput):
         self._refuse_texts(table, dict(zip(names, signals, strict=True)), first_line=line)
         kinds = ["misc" if name in aside else "eeg" for name in names]
         raw = mne.io.RawArray(signals * VOLTS[self.unit], mne.create_info(names, sfreq, kinds))
-        told = [name for name in aside if name not in (*self.drop, *self.picks)]
-        if told:
+        if told := [name for name in aside if name not in (*self.drop, *self.picks)]:
             warn(
                 f"columns that are not channels, by their names or values, were left out: {', '.join(told)}; "
                 "if they are, name all channels (picks)"
@@ -207,8 +206,7 @@ def stated_rate(lines: Iterable[str]) -> float | None:
 
 def unit_of_times(name: str, first: float) -> str:
     """Return the unit in a column's name, or of times since 1970; else s."""
-    said = NAMED_UNIT.search(name.strip())
-    if said:
+    if said := NAMED_UNIT.search(name.strip()):
         return said[1].lower()
     low, high = SINCE_1970
     return next((unit for unit, scale in SECONDS.items() if low <= first * scale <= high), "s")

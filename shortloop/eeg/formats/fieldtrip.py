@@ -179,8 +179,7 @@ def _place(info: Any, struct: dict[str, Any]) -> None:
     scale = METRES.get(str(electrodes["unit"]), 1.0)
     at = dict(zip(listed(electrodes["label"]), np.atleast_2d(electrodes["chanpos"]) * scale, strict=True))
     types = dict(zip(info.ch_names, info.get_channel_types(), strict=True))
-    at = {name: place for name, place in at.items() if types.get(name) == "eeg"}
-    if at:
+    if at := {name: place for name, place in at.items() if types.get(name) == "eeg"}:
         info.set_montage(mne.channels.make_dig_montage(at, coord_frame="head"), on_missing="ignore")
 
 

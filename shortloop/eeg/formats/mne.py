@@ -89,8 +89,7 @@ class MneInput(SignalInput, FilesInput):
                 expected = "int16 or int32, as the recorder was set"
                 hint = 'write data_format = "int32" under [input], or "int16": the wrong one gives noise'
                 raise InputError(wrong, field="input.data_format", expected=expected, hint=hint) from None
-            missing = MISSING.search(str(error))
-            if missing is None:
+            if (missing := MISSING.search(str(error))) is None:
                 raise
             problem = f"a library is missing that reads this format: {missing[1]}"
             raise InputError(problem, hint="pip install 'shortloop[formats]'") from None

@@ -239,8 +239,7 @@ def _features_of(
     """Select the trials of a study's classes."""
     names = found.trials
     counts = Counter(names)
-    missing = [name for name in classes if name not in counts]
-    if missing:
+    if missing := [name for name in classes if name not in counts]:
         unknown = sorted(counts.keys() - set(classes))
         raise InputError(
             f"the {phase} phase has no trials of {', '.join(missing)}"
@@ -289,8 +288,7 @@ def _refuse_labels_among_features(found: Found, hint: str) -> None:
         return
     _, labels = np.unique(found.trials, return_inverse=True)
     for name, values in zip(found.features, np.asarray(found.cells[0]).T):
-        encodes = _what_it_encodes(values, labels)
-        if encodes:
+        if encodes := _what_it_encodes(values, labels):
             problem = f"a feature {encodes}: anybody could tell the classes from it"
             raise InputError(problem, field=name, hint=hint)
 

@@ -221,12 +221,10 @@ def check_keys(
     field: str, table: Mapping[str, object], required: Sequence[str] = (), known: Sequence[str] | None = None
 ) -> None:
     """Raise ValueError if a table lacks a required key, or has an unknown one."""
-    missing = [name for name in required if name not in table]
-    if missing:
+    if missing := [name for name in required if name not in table]:
         have = ", ".join(table) or "none"
         raise ValueError(f"{field}: nothing given for {', '.join(missing)} (given: {have})")
-    others = [name for name in table if known is not None and name not in known]
-    if others:
+    if others := [name for name in table if known is not None and name not in known]:
         raise ValueError(f"{field}: {', '.join(others)} is none of {', '.join(known or ())}")
 
 
@@ -240,8 +238,7 @@ def set_class(labels: dict[T, int], key: T, label: int, event: str, classes: Seq
 def kept_channels(names: Sequence[str], drop: Sequence[str], *, known: Sequence[str]) -> list[str]:
     """Drop channels that the study names."""
     refuse_unknown(drop, known, "a channel to drop is not in the file", "input.drop")
-    kept = [name for name in names if name not in drop]
-    if not kept:
+    if not (kept := [name for name in names if name not in drop]):
         found = f"dropped: {', '.join(drop) or 'none'}"
         raise InputError("no channels are left", field="input.drop", found=found, hint="drop fewer channels")
     return kept
@@ -251,7 +248,6 @@ def refuse_unknown(
     names: Iterable[str], known: Collection[object], problem: str, field: str, expected: str | None = None
 ) -> None:
     """Raise InputError if a name of the study is not known."""
-    unknown = [name for name in names if name not in known]
-    if unknown:
+    if unknown := [name for name in names if name not in known]:
         expected = expected or f"names among {', '.join(map(str, known))}"
         raise InputError(problem, field=field, found=", ".join(unknown), expected=expected)

@@ -36,8 +36,7 @@ def join(parts: Sequence[Part], *, participant: str, phase: str, classes: Sequen
     _warn_of_parallel(parts, participant)
     first = parts[0]
     labels = np.concatenate([part.labels for part in parts]).astype(np.int64)
-    missing = [name for index, name in enumerate(classes) if not (labels == index).any()]
-    if missing:
+    if missing := [name for index, name in enumerate(classes) if not (labels == index).any()]:
         expected = f"trials of {', '.join(classes)}"
         seen = sum((Counter(part.seen) for part in parts), Counter[str]())
         raise all_left_out([part.account for part in parts], missing, phase, expected) or InputError(
@@ -104,12 +103,10 @@ def _warn_of_parallel(parts: Sequence[Part], participant: str) -> None:
     """Warn of files whose trials begin together: two recordings of the same moments, or a filtered copy."""
     for one, other in itertools.combinations(parts, 2):
         a, b = _moments(one), _moments(other)
-        fewer = min(len(a), len(b))
-        if fewer < PARALLEL:
+        if (fewer := min(len(a), len(b))) < PARALLEL:
             continue
         same = (np.abs(np.subtract.outer(a, b)) < 1) & np.equal.outer(one.labels, other.labels)
-        shared = int(same.any(axis=1).sum())
-        if shared >= SHARED * fewer:
+        if (shared := int(same.any(axis=1).sum())) >= SHARED * fewer:
             warn(
                 f"{participant}, {other.file.name}: {shared} of {fewer} trials begin when trials of the same "
                 f"class begin in {one.file.name}: unless trials have fixed times, both files are of the same "
@@ -207,8 +204,7 @@ def all_left_out(
         for each in account.get("dropped", ()):
             if each["class"] in of:
                 of[each["class"]][each["reason"]] += each["trials"]
-    why_of = {name: why for name, why in of.items() if why}
-    if not why_of:
+    if not (why_of := {name: why for name, why in of.items() if why}):
         return None
     said = "; ".join(f"{of.total()} of {of.total()} {name} ({_counted(of)})" for name, of in why_of.items())
     if channels:

@@ -116,8 +116,7 @@ class TableInput(FeaturesInput):
                 hint = "write names in the study file as the table has them"
                 raise InputError(problem, field=f"input.{field}", found=found, hint=hint)
             table = table[seen == composed(wanted)]
-        empty = int((_texts(table[self.label]) == "").sum())
-        if empty:
+        if empty := int((_texts(table[self.label]) == "").sum()):
             found = f"{empty} of {len(table)} rows without a value of '{self.label}'"
             hint = "fill them in, or leave these rows out of the file"
             raise InputError("rows have no class", field="input.label", found=found, hint=hint)

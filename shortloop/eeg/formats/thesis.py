@@ -71,8 +71,7 @@ def _loaded(file: Path) -> tuple[Found, list[float] | None]:
         what = ", ".join(names) or "no variables"
         advice = "give the file the name that the struct had when it was saved"
         raise InputError(wrong, field=field, found=what, expected=f"a struct named {file.stem}", hint=advice)
-    missing = [name for name in FIELDS if name not in struct]
-    if missing:
+    if missing := [name for name in FIELDS if name not in struct]:
         problem = f"the struct has no field {', '.join(missing)}"
         found = ", ".join(struct)
         hint = "save the classification data with all fields"

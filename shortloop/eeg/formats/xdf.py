@@ -113,8 +113,7 @@ class XdfInput(SignalInput, FilesInput):
             chosen = [each for each in others if {*self.markers} & {*_names(each)}]
         else:
             chosen = [each for each in others if not float(_first(each["info"], "nominal_srate") or 0)]
-        unknown = {*self.markers} - {name for each in chosen for name in _names(each)}
-        if unknown:
+        if unknown := {*self.markers} - {name for each in chosen for name in _names(each)}:
             found = ", ".join(map(_described, streams))
             expected = ", ".join(sorted(unknown))
             raise InputError("no such marker stream", field="input.markers", found=found, expected=expected)

@@ -68,8 +68,7 @@ def leave_one_out_z(maps: FloatArray) -> FloatArray:
     """z-score of each map (maps, ...) in the distribution of all other maps, cell by cell."""
     # Every permuted map is treated exactly as the observed one is. Scoring permuted maps in a distribution
     # that they are part of would bound them, by (P − 1)/√P, and make the observed map look special.
-    count = len(maps)
-    if count < 3:
+    if (count := len(maps)) < 3:
         return np.zeros(maps.shape)
     centred = maps - maps.mean(axis=0)
     grow = count / (count - 1)

@@ -78,8 +78,7 @@ def limits_note(
             "There is one participant: the map is compared with maps of that participant's shuffled labels, "
             "which says nothing about other people."
         )
-    unreachable = _unreachable(participants, permutations, alpha, null, draws)
-    if unreachable:
+    if unreachable := _unreachable(participants, permutations, alpha, null, draws):
         sentences.append(unreachable)
     elif 1 < participants < FEW_PARTICIPANTS:
         sentences.append(

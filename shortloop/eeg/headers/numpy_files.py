@@ -56,8 +56,7 @@ def read_array(content: Any, key: str, file: Path | None = None) -> np.ndarray:
 
 
 def refuse_missing(keys: Collection[str], known: Collection[str], hint: str) -> None:
-    missing = [key for key in keys if key not in known]
-    if missing:
+    if missing := [key for key in keys if key not in known]:
         problem = f"the file has no array {', '.join(missing)}"
         found = ", ".join(known) or "no named arrays"
         raise InputError(problem, field=", ".join(missing), found=found, expected=", ".join(keys), hint=hint)

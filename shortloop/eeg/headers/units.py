@@ -37,16 +37,14 @@ NO_VOLTAGE = {
 
 def unit_named(text: str) -> str:
     """Return the standard spelling of a unit, or raise ValueError."""
-    plain = text.strip().replace("\u03bc", "µ").replace("²", "2")
-    if plain in OTHERS:
+    if (plain := text.strip().replace("\u03bc", "µ").replace("²", "2")) in OTHERS:
         return plain
     if re.match(r"M\W*(?i:v|t)", plain):  # case tells mega from milli
         raise ValueError(f"{text!r} would be mega, a million; for thousandths, write 'm{plain[1:]}'")
     short = re.sub(r"[\s_^-]+", "", plain).casefold().replace("\u03bc", "µ")  # as casefold writes the sign
     if (same := SAME.get(short.replace(".", ""))) is not None:
         return same
-    matched = SIGNAL.fullmatch(short)
-    if matched is None:
+    if (matched := SIGNAL.fullmatch(short)) is None:
         raise ValueError(f"unknown unit {text!r}; write one of {EXAMPLES}")
     prefix, base, surface = matched.groups()
     return WORDS.get(prefix, prefix.replace("u", "µ")) + BASES[base] + (surface or "").replace("2", "²")
@@ -77,8 +75,7 @@ VoltUnit = Annotated[str, BeforeValidator(_volt_unit)]
 
 def scale_to_volts(raw: Any, file: Path) -> None:
     """Scale channels to volts by their units, and take channels of other units out of the EEG."""
-    kind = type(raw).__name__
-    if kind not in (*READERS, "RawGDF", "RawBrainVision"):
+    if (kind := type(raw).__name__) not in (*READERS, "RawGDF", "RawBrainVision"):
         return
     (read,) = map(Path, raw.filenames)
     own = _written(raw, kind, file if kind == "RawBrainVision" else read)

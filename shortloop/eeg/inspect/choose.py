@@ -127,8 +127,7 @@ def _choose_classes(scan: Scan) -> None:
     """Choose classes, and participants with enough trials of them."""
     seen = {}
     for who, phases in scan.recorded.items():
-        missing = [phase for phase in scan.phases() if scan.train and phase not in phases]
-        if missing:
+        if missing := [phase for phase in scan.phases() if scan.train and phase not in phases]:
             scan.left_out.setdefault(who, f"nothing of {' and '.join(missing)}")
         if who not in scan.left_out:
             seen[who] = {phase: total_events(every) for phase, every in phases.items()}

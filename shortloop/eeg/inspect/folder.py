@@ -157,8 +157,7 @@ def _choose_options(found: Folder) -> None:
     """Choose the options of most text files, as a study has one set; the other files are problems."""
     for format in (CSV, TABLE):
         files = found.recordings.get(format, [])
-        every = [found.tables[path] for path in files]
-        if not every:
+        if not (every := [found.tables[path] for path in files]):
             continue
         usual = max(every, key=every.count)
         found.options[format] = dict(usual)

@@ -134,8 +134,7 @@ def _array_options(file: Path) -> dict[str, object]:
 
 def recording_settings(file: Path) -> dict[str, object] | str:
     """Return fields of the format ``csv`` that are not its defaults, or why the file is no recording."""
-    dialect = delimited.dialect_of(file)
-    if dialect is None or len(dialect.rows) < 2:
+    if (dialect := delimited.dialect_of(file)) is None or len(dialect.rows) < 2:
         return "no line of names above rows of values"
     columns = ", ".join(dialect.names[:SHOWN]) + ", …" * (len(dialect.names) > SHOWN)
     times, markers = csv.time_columns(dialect.names), csv.marker_columns(dialect.names)
@@ -215,8 +214,7 @@ def feature_table_settings(file: Path) -> dict[str, object] | None:
 
 def _read_columns(file: Path) -> tuple[Columns, str]:
     """Read the first rows of a table, by column, and its decimal sign; no columns if it has too few rows."""
-    dialect = delimited.dialect_of(file, head=ROWS)
-    if dialect is None:
+    if (dialect := delimited.dialect_of(file, head=ROWS)) is None:
         return {}, "."
     at = int(dialect.indexed)
     rows = [row[at:] for row in dialect.rows if len(row) == len(dialect.names) + at]

@@ -144,8 +144,7 @@ def _phases(scan: Scan) -> Iterator[str]:
     yield _set(scan.train, "train")
     if scan.decode:
         yield f"{_set(scan.decode, 'decode')}  # without this line, {scan.train} is, in folds"
-    others = [phase for phase in scan.patterns if phase not in (scan.train, scan.decode)]
-    if others:
+    if others := [phase for phase in scan.patterns if phase not in (scan.train, scan.decode)]:
         yield f"# not used: {', '.join(map(toml_value, others))}"
 
 

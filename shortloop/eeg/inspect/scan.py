@@ -117,8 +117,7 @@ def _bids_files(scan: Scan) -> dict[str, dict[str, list[Path]]]:
     files: dict[str, dict[str, list[Path]]] = {}
     for path in scan.folder.recordings[BIDS]:
         who = composed(path.relative_to(scan.folder.root).parts[0].removeprefix("sub-"))
-        task = entities_of(path).get("task", "")
-        if not task or as_name(task) != task:
+        if not (task := entities_of(path).get("task", "")) or as_name(task) != task:
             scan.files_left_out[path] = "its name has no task"
         else:
             scan.patterns[task] = [task]

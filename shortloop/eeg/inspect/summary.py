@@ -76,8 +76,7 @@ def _phase(scan: Scan, phase: str, patterns: Sequence[str]) -> list[str]:
     every = [each for phases in scan.recorded.values() for each in phases.get(phase, ())]
     role = {scan.train: ", trains", scan.decode: ", is decoded"}.get(phase, "") if scan.train else ""
     lines = [f"phase {phase}{role}: {_some(patterns)}"]
-    kinds = [kind for kind, files in scan.kinds.items() if phase in files]
-    if kinds:
+    if kinds := [kind for kind, files in scan.kinds.items() if phase in files]:
         lines.append(f"  features: {' and '.join(kinds)}")
     elif every:
         facts = [counted(len(every), "recording"), *_facts([each for each in every if each.rate])]
@@ -105,8 +104,7 @@ def _facts(every: Sequence[Recorded]) -> list[str]:
 
 
 def _channels(scan: Scan) -> list[str]:
-    every = scan.study_recordings()
-    if not every:
+    if not (every := scan.study_recordings()):
         return []
     shared, dropped = scan.shared_channels(), scan.channels_to_drop()
     counts = Counter(name for each in every for name in each.channels if name not in shared)

@@ -48,8 +48,7 @@ class Scores:
 
 def compare_scores(first: Result, second: Result) -> Comparison | None:
     one, other = scores_in(first), scores_in(second)
-    pairs = {shape: (one[shape], other[shape]) for shape in one if shape in other}
-    if not pairs:
+    if not (pairs := {shape: (one[shape], other[shape]) for shape in one if shape in other}):
         return None
     who = sorted({result.partition for result in (first, second) if result.partition is not None})
     title = ", ".join(filter(None, [str(first.facts.get("kind", "")).capitalize(), first.stage, *who]))

@@ -154,8 +154,7 @@ def folds_without(kinds: Sequence[KindResult], settings: dict[str, Any]) -> str:
 
 
 def _generalized(content: ReportContent, asked: Settings, by_run: bool) -> Iterator[str]:
-    kinds = [kind for kind in content.kinds if kind.generalization is not None]
-    if not kinds:
+    if not (kinds := [kind for kind in content.kinds if kind.generalization is not None]):
         return
     of = "" if len(kinds) == len(content.kinds) else f" of {listed([kind.kind for kind in kinds])} features"
     start = f"For temporal generalization (King & Dehaene, 2014), the classifiers{of} of each bin"

@@ -266,8 +266,7 @@ def _section(phase: str, asked: Mapping[str, Any]) -> str:
 
 def features(content: ReportContent) -> Iterator[str]:
     asked = content.settings.get("features", {})
-    epochs = [each for each in content.recordings if each["kind"] == "epochs"]
-    if not epochs:
+    if not (epochs := [each for each in content.recordings if each["kind"] == "epochs"]):
         return
     rates, channels = {each["sfreq"] for each in epochs}, [len(each["channels"]) for each in epochs]
     rate = rates.pop() if len(rates) == 1 else None

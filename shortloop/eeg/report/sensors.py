@@ -144,8 +144,7 @@ def topography_of(channels: tuple[str, ...], positions: Positions | None) -> Top
 
             info = _info_of(list(known), make_dig_montage(known, coord_frame="head"))
             return Topography(tuple(known), info, f"at the positions {montage}")
-    names = known_names(channels)
-    if not names:
+    if not (names := known_names(channels)):
         return None
     said = "at the positions that the international 10-05 system gives to channels of these names"
     if positions is not None and positions.turned:

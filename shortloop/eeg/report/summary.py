@@ -64,8 +64,7 @@ def confidence_half_width(stats: MapStatistics, level: float = LEVEL) -> FloatAr
     # the mean is at chance that is 0 / 0, and the standard error of the scores themselves is taken.
     from scipy.special import stdtrit  # SciPy's t quantile without the weight of its statistics
 
-    count = len(stats.scores)
-    if count < 2 or stats.level == "participant":
+    if (count := len(stats.scores)) < 2 or stats.level == "participant":
         return np.full(stats.mean.shape, np.nan)
     error = np.std(stats.scores, axis=0, ddof=1) / np.sqrt(count)
     known = np.isfinite(stats.t) & (np.abs(stats.t) > 1e-9)
@@ -90,8 +89,7 @@ def participant_table(result: KindResult) -> list[dict[str, Any]]:
             row["generalization_peak"], best = _peak(result.generalization.scores[index])
             trained, tested = _times_of(result, best, 2)
             row |= {"generalization_train_time": trained, "generalization_test_time": tested}
-        one = alone.get(participant)
-        if one is not None and at is not None:
+        if (one := alone.get(participant)) is not None and at is not None:
             row["low"], row["high"] = one.curve_ends[:, at[0]].tolist()
             row["p"] = _smallest(one.curve.p_max)
             if result.generalization is not None and one.plane is not None and one.plane_ends is not None:
@@ -161,8 +159,7 @@ def _curve_findings(result: KindResult) -> dict[str, Any]:
 
 
 def _map_findings(result: KindResult) -> dict[str, Any] | None:
-    stats = result.generalization
-    if stats is None or result.test_times is None:
+    if (stats := result.generalization) is None or result.test_times is None:
         return None
     regions = []
     for number in np.unique(stats.clusters[stats.significant]):

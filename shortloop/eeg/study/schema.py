@@ -101,8 +101,7 @@ class Study(StudySettings):
         problems = []
         for field in ("participants", "classes"):
             values = getattr(self, field)
-            twice = sorted({value for value in values if values.count(value) > 1})
-            if twice:
+            if twice := sorted({value for value in values if values.count(value) > 1}):
                 problems.append(f"{field}: {', '.join(twice)} named twice")
         problems += [
             f"participants: {' and '.join(names)} differ only by upper and lower case, as one person's do "

@@ -106,8 +106,7 @@ def do_without_broken_methods() -> None:
         try:
             return check(self, package)
         except (Exception, SystemExit):  # whose methods say why, when a job needs one
-            folder = _folder_of_package(package)
-            if folder is None:
+            if (folder := _folder_of_package(package)) is None:
                 raise AcceleratorError(f"there is no package {package}; see accelerator.conf") from None
             return folder
 

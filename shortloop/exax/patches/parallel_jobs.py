@@ -165,8 +165,7 @@ class Spares:
         """Have a spare run a job; return its process and pipe, as exax's ``launch_start`` does."""
         if follows and lane not in (*self.wanted, *self._unfit):
             self.wanted.append(lane)
-        spare = self._waiting.pop(lane, None)
-        if spare is None:
+        if (spare := self._waiting.pop(lane, None)) is None:
             return None
         with spare.connection, contextlib.suppress(OSError):
             spare.connection.send(json.dumps(data).encode())

@@ -49,8 +49,7 @@ def prepare_any() -> None:
 
 def prepare_server() -> None:
     """Patch the exax server, and complete its configuration; in other processes nothing."""
-    cfg = running_configuration("server")
-    if cfg is None:
+    if (cfg := running_configuration("server")) is None:
         return
     refuse_unknown_version()
     from shortloop.exax import datasets, notebook_methods
@@ -120,8 +119,7 @@ def end_quickly() -> None:
 def refuse_unknown_version() -> None:
     import accelerator
 
-    version = getattr(accelerator, "__version__", None)
-    if version not in KNOWN_VERSIONS:
+    if (version := getattr(accelerator, "__version__", None)) not in KNOWN_VERSIONS:
         problem = "unknown version of exax (the package accelerator), whose server Shortloop patches"
         expected = " or ".join(KNOWN_VERSIONS)
         hint = f"pip install 'accelerator=={KNOWN_VERSIONS[-1]}', or a Shortloop made for your version"

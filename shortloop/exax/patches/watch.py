@@ -201,8 +201,7 @@ class _Heard:
         }
 
     def hook(self, event: str, arguments: tuple[Any, ...]) -> None:
-        hear = self._hear.get(event)
-        if hear is not None:
+        if (hear := self._hear.get(event)) is not None:
             hear(*arguments)
 
     def path(self, path: object) -> None:

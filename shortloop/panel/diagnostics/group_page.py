@@ -188,8 +188,7 @@ def _headed(head: Head) -> Canvas:
 
 def _drawn(rows: Rows) -> IntArray:
     """Select the rows to draw: all, or the furthest, those of most leverage, and some of the others."""
-    count = len(rows.observed)
-    if count <= DRAWN:
+    if (count := len(rows.observed)) <= DRAWN:
         return np.arange(count)
     ranked = (
         np.argsort(-np.nan_to_num(np.abs(values), posinf=np.inf), kind="stable")[:KEPT]
@@ -210,8 +209,7 @@ def _notes(rows: Rows, drawn: int) -> list[str]:
         more.append(f"Dashed, where it is within the frame: Cook's distance {distances}.")
     if drawn < count:
         more.append(f"{drawn:,} of {count:,} rows are drawn, the most extreme ones among them.")
-    alone = int((~np.isfinite(rows.standardized)).sum())
-    if alone:
+    if alone := int((~np.isfinite(rows.standardized)).sum()):
         more.append(f"{alone:,} rows have no standardised residual: they alone decide their fit.")
     return [*said, " ".join(more)]
 
@@ -297,8 +295,7 @@ def _means(plot: Plot, x: FloatArray, y: FloatArray) -> None:
     """Draw a line through the means of equal parts of the rows, in the order of x."""
     some = (np.abs(x) < HUGE) & (np.abs(y) < HUGE)
     x, y = x[some], y[some]
-    bins = min(BINS, len(x) // IN_BIN)
-    if bins < 3 or not np.ptp(x):
+    if (bins := min(BINS, len(x) // IN_BIN)) < 3 or not np.ptp(x):
         return
     order = np.argsort(x, kind="stable")
     ends = np.linspace(0, len(x), bins + 1).astype(np.int64)

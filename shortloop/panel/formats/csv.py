@@ -92,8 +92,7 @@ class CsvInput(FileInput):
                 raise InputError(problem, file=file, field=field, found=found, expected=expected, hint=hint)
 
     def _wanted(self, file: Path, frame: pd.DataFrame) -> list[str]:
-        missing = ", ".join(name for name in self.columns if name not in frame.columns)
-        if missing:
+        if missing := ", ".join(name for name in self.columns if name not in frame.columns):
             expected = f"some of {', '.join(map(str, frame.columns))}"
             field = "input.columns"
             raise InputError("no such column", file=file, field=field, found=missing, expected=expected)

@@ -115,11 +115,9 @@ class Diagnostics(CollectingStage):
         from shortloop.panel.statistics import STATUSES, Status
 
         (fitted, group), head = self._found[self._pages[page][0]], self._head_of(page)
-        state = fitted.status(group)
-        if state != Status.FITTED:
+        if (state := fitted.status(group)) != Status.FITTED:
             return page_without_plots(head, [f"Not fitted: {STATUSES[state]}.", *self._said(page)])
-        rows = fitted.rows(group)
-        if rows is None:
+        if (rows := fitted.rows(group)) is None:
             return page_without_plots(head, ["The model does not predict one value for each row."])
         return page_of(head, rows)
 

@@ -25,8 +25,7 @@ class NamedGroups(Stage):
     def finish(self, out: Outputs) -> Finished:
         keys, by = [tuple(key) for key in self.panel.facts["keys"]], self.panel.facts["by"]
         there, asked = set(keys), list(dict.fromkeys(map(tuple, self.groups)))
-        unknown = [group for group in asked if group not in there]
-        if unknown:
+        if unknown := [group for group in asked if group not in there]:
             near = list(dict.fromkeys(name for group in unknown[:NEAR] for name in _near(group, keys)))
             found = ", ".join(_shown(group) for group in unknown[:NEAR]) + " …" * (len(unknown) > NEAR)
             expected = f"values of {', '.join(by)}, e.g. {', '.join(near[: 2 * NEAR])}"

@@ -60,8 +60,7 @@ class Explained:
 
 def explain(store: Store, job: str, against: str = "", deep: int = DEEPEST) -> Explained:
     """Compare a job with an older one, and jobs above it that came out different, so many levels deep."""
-    manifest = store.manifest_of(job)
-    if manifest is None:
+    if (manifest := store.manifest_of(job)) is None:
         problem, hint = "no record of how the job was made", "`shortloop jobs` lists them"
         expected: str | None = "the id of a finished job of a pipeline"
         if (folder := store.folder(job)) is not None and is_outdated(folder):

@@ -202,8 +202,7 @@ def _code_words(each: Difference, names: Sequence[str]) -> str:
 
 def reason_to_build(store: Store, parts: Parts, previous: Manifest | None, sources: Jobs) -> str:
     """Say why a job must be built that the store did not find."""
-    key = parts.key()
-    if key in store.damaged:
+    if (key := parts.key()) in store.damaged:
         job, what = store.damaged[key]
         return f"{job} was damaged: {what}"
     if key in store.slices.others:

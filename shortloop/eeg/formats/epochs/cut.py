@@ -167,8 +167,7 @@ def _prepare(signal: Any, settings: EpochedInput, channels: list[str]) -> list[s
     """Preprocess, then pick channels that are needed; return those whose NaN values a reference spreads."""
     steps = settings.preprocessing
     reference = steps.reference if isinstance(steps.reference, tuple) else ()
-    dropped = [name for name in settings.drop if name not in reference]
-    if dropped:
+    if dropped := [name for name in settings.drop if name not in reference]:
         signal.drop_channels(dropped)
     preprocessing.apply_filters(signal, steps, [*channels, *reference])
     odd = preprocessing.not_finite(signal, steps)
@@ -223,8 +222,7 @@ def _without_doubles(raw: Any, events: Any, found: Found, labels: dict[int, int]
     classes: dict[int, set[int]] = {}
     for sample, _, number in events.tolist():
         classes.setdefault(sample, set()).add(labels[number])
-    several = [sample for sample, of in classes.items() if len(of) > 1]
-    if several:
+    if several := [sample for sample, of in classes.items() if len(of) > 1]:
         at = (several[0] - raw.first_samp) / raw.info["sfreq"]
         named = [name for name, code in found.ids.items() if code in events[events[:, 0] == several[0], 2]]
         problem = "events of different classes are at one sample"

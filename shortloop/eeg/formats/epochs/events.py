@@ -48,8 +48,7 @@ def find_events(raw: Any, settings: EpochedInput, wanted: dict[str, int], file: 
     sources = [settings.event_source] if settings.event_source else list(readers)
     first: Found | None = None
     for source in sources:
-        found = readers[source]()
-        if found is None:
+        if (found := readers[source]()) is None:
             continue
         if _matching(found.ids, wanted):
             return found
@@ -99,8 +98,7 @@ def _of_annotations(raw: Any, wanted: dict[str, int]) -> Found | None:
 
 
 def _of_table(raw: Any, settings: EpochedInput, wanted: dict[str, int], file: Path) -> Found | None:
-    path = next(iter(events_beside(file)), None)
-    if path is None:
+    if (path := next(iter(events_beside(file)), None)) is None:
         return None
     rate, column, unit = raw.info["sfreq"], settings.event_column, settings.event_unit
     read = read_events(path, column=column, unit=unit, sfreq=rate, seconds=raw.n_times / rate)
@@ -150,8 +148,7 @@ def events_within(
     """Select events in the sections of a phase; also return the sections' times, s."""
     own = sections[phase]
     end = raw.first_samp + raw.n_times
-    starts = _samples(own.start, raw.first_samp, found, raw)
-    if not starts:
+    if not (starts := _samples(own.start, raw.first_samp, found, raw)):
         counts = [f"{name} ({count} times)" for name, count in found.seen.most_common(20)]
         problem = f"the section of the {phase} phase does not begin"
         said = f"no {own.start} among {', '.join(counts) or 'no events'}"
@@ -163,8 +160,7 @@ def events_within(
     else:
         stops = _samples(own.stop, end, found, raw)
     spans = [(start, min((stop for stop in stops if stop > start), default=-1)) for start in sorted(starts)]
-    endless = [start for start, stop in spans if stop < 0]
-    if endless:
+    if endless := [start for start, stop in spans if stop < 0]:
         problem = f"a section of the {phase} phase does not end"
         said = f"no {own.stop} after it began at {(endless[0] - raw.first_samp) / raw.info['sfreq']:g} s"
         expected = "an event, or a time in s, after each start"
@@ -249,8 +245,7 @@ def rows_that_pass(table: pd.DataFrame, query: str | None) -> np.ndarray:
 def _asked(table: pd.DataFrame, settings: EpochedInput) -> tuple[np.ndarray | None, np.ndarray]:
     """Return names of events from the column, if one is named, and which events are selected."""
     kept = rows_that_pass(table, settings.event_query)
-    column = settings.event_column
-    if column is None:
+    if (column := settings.event_column) is None:
         return None, kept
     expected = f"one of {', '.join(map(str, [*table.columns][:SHOWN]))}"
     refuse_unknown([column], table, "no such event column", "input.event_column", expected)

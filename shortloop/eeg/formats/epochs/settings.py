@@ -134,8 +134,7 @@ class EpochedInput(RecordedInput):
         return super().of_phase(phase).model_copy(update={"sections": {**own, **self.sections}})
 
     def check_participants(self, participants: tuple[str, ...]) -> None:
-        unknown = [name for name in self.preprocessing.bads if name not in participants]
-        if unknown:
+        if unknown := [name for name in self.preprocessing.bads if name not in participants]:
             raise ValueError(f"input.preprocessing.bads: {', '.join(unknown)} is no participant")
 
     def how_to_read(self, participant: str) -> dict[str, Any]:

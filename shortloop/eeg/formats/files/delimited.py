@@ -82,8 +82,7 @@ def dialect_of(file: Path, separator: str | None = None, *, head: int = HEAD) ->
 
 def require_dialect(file: Path, separator: str | None, unit: str) -> Dialect:
     """Find the dialect of a table with a row for each `unit`, or raise InputError."""
-    dialect = dialect_of(file, separator)
-    if dialect is None:
+    if (dialect := dialect_of(file, separator)) is None:
         expected = f"names of columns in one of the first lines, and below a row for each {unit}"
         hint = "add the line, or name what is between values (input.separator)"
         raise InputError("the file has no header line", expected=expected, hint=hint)
@@ -223,8 +222,7 @@ def read_table(file: Path, dialect: Dialect, *, texts: Collection[str] | None = 
                 float_precision="round_trip",
             )
     except pd.errors.ParserError as error:
-        said = re.search(r"fields in line (\d+), saw (\d+)", str(error))
-        if said is None:
+        if (said := re.search(r"fields in line (\d+), saw (\d+)", str(error))) is None:
             raise
         raise _longer(file, dialect, int(said[1]), int(said[2])) from None
     except pd.errors.ParserWarning:

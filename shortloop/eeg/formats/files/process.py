@@ -193,8 +193,7 @@ def _sizes(files: Sequence[Path], participant: str, declared: Declared) -> tuple
         with reading(file, participant):
             size = file.stat().st_size
             _limit(size, size)
-            says = declared(file, participant)
-            if says > FEW_BYTES + PACKED * size:
+            if (says := declared(file, participant)) > FEW_BYTES + PACKED * size:
                 found = f"{says / 1e6:.0f} MB of arrays in a file of {size / 1e6:.3g} MB"
                 expected = f"at most {PACKED} times the size of the file"
                 hint = "the file is damaged, or holds next to nothing; if it is fine, save it uncompressed"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from shortloop.analyses import find_analyses
@@ -77,16 +78,13 @@ def _run_all(
     """Run all combinations; return those finished before an interrupt."""
     analyses = [each.findings for each in find_analyses().values() if each.findings is not None]
     outcomes: list[Outcome] = []
-    try:
-        with only_run(f"{script} sweep"), runner(script, environ, analyses) as runs:
-            for combination, known in checked.items():
-                outcome = runs.run(combination, known.name, progress)
-                outcomes.append(outcome)
-                print_lines(progress.done(outcome))
-            for _ in range(RERUNS):
-                _run_again(script, runs, outcomes)
-    except KeyboardInterrupt:
-        pass
+    with suppress(KeyboardInterrupt), only_run(f"{script} sweep"), runner(script, environ, analyses) as runs:
+        for combination, known in checked.items():
+            outcome = runs.run(combination, known.name, progress)
+            outcomes.append(outcome)
+            print_lines(progress.done(outcome))
+        for _ in range(RERUNS):
+            _run_again(script, runs, outcomes)
     return outcomes
 
 

@@ -285,7 +285,7 @@ def _check_is_documented(settings: Mapping[str, Any]) -> None:
 
 
 Check = Callable[[Mapping[str, Any]], None]
-ESTIMATOR_CHECKS: tuple[Check, ...] = (
+ESTIMATOR_CHECKS: tuple[Check, ...] = (  # the common tests of estimators; each takes a table of settings
     _check_is_found,
     _check_is_light,
     _check_training,
@@ -294,7 +294,6 @@ ESTIMATOR_CHECKS: tuple[Check, ...] = (
     _check_is_documented,
     _check_words,
 )
-"""The common tests of estimators, each of which takes a table of settings."""
 FORMAT_CHECKS: tuple[Check, ...] = (  # the common tests of formats, each of which takes a table of settings
     _check_is_found,
     _check_is_light,

@@ -43,8 +43,7 @@ class Engine(ABC):
     """Workers of one library. It is kept for all jobs of a run, and asked by one thread for each job. It is
     made of the settings and the number of workers to start: ``Kind(settings, workers)``."""
 
-    message: ClassVar[float]
-    """Seconds of one core that the library's scheduler takes for a batch, whatever is in it."""
+    message: ClassVar[float]  # seconds of one core that the library's scheduler takes for any batch
 
     @abstractmethod
     def workers(self, asked: Asked) -> int:

@@ -231,19 +231,13 @@ def build(
 
 
 def _failure(urd: Urd, caption: str, error: Any) -> Exception:
-    """Return what to raise for a failed job; its traceback is printed if that does not say where."""
+    """Return what to raise for a failed job; its traceback is printed if nothing else says what it was."""
     fault = next(filter(None, map(system_error_in, error.status.values())), None)
-    if not isinstance(fault, JobFailed):
-        _say_failure(urd, caption, error)
-    return fault or error
-
-
-def _say_failure(urd: Urd, caption: str, error: Any) -> None:
-    """Print the traceback of a failed job if nobody else does."""
-    if getattr(urd, "says_failures", False):
+    if not isinstance(fault, JobFailed) and getattr(urd, "says_failures", False):
         text = of_user(printable(error.format_msg())).rstrip("\n")
         logs = f"what it printed: shortloop logs {error.job}"
         print(f"{caption} failed:\n{text}\n{logs}", file=sys.stderr, flush=True)
+    return fault or error
 
 
 def is_loaded_as_now(method: str) -> bool:

@@ -16,8 +16,7 @@ from shortloop.frames.transformations import ADDED, COUNT, GROUPS, KEY, NEW, STE
 
 HALF = 2**19  # values lie within this many steps of zero
 LEAST_P = 1e-6  # results less probable than this under the null hypothesis are wrong
-SAME = 2.0**-42
-"""Random numbers that differ by less count as repeated: adding one to x + 100 < 2¹⁰ rounds it by ≤ 2⁻⁴⁴."""
+SAME = 2.0**-42  # random numbers that differ by less are repeated: x + 100 + 1 < 2¹⁰ is rounded by ≤ 2⁻⁴⁴
 
 
 class Checked(NamedTuple):

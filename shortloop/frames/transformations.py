@@ -19,8 +19,7 @@ TRANSFORMATIONS = (APPLY, COLUMN, GROUPS)
 KEY, X = "key", "x"  # columns of the table: the group, and the input of APPLY and COLUMN
 ROW, NEW, COUNT = "row", "new", "count"  # row number in an exax dataset; new column; rows of each group
 ADDED = 100.0
-STEP = 2.0**-10
-"""All values are multiples of it, below 2⁹: sums of up to 2³⁴ of them are exact in float64, in any order."""
+STEP = 2.0**-10  # all values are multiples, below 2⁹: sums of up to 2³⁴ are exact in float64, in any order
 BYTES = 8  # of a value
 GUIDE = (25_000_000, 50)  # rows and columns of the table in the guide that the transformations come from
 COPIES = 4  # how often the table must fit into memory: libraries hold it as they read it, and as they compute

@@ -31,8 +31,7 @@ _SETTING_UP = tuple(f"{room}." for room in SETTING_UP)
 DECLARE, FUNCTIONS = f"{PACKAGE}.exax.declare", f"{PACKAGE}.stages.function"
 SUFFIXES = ("/__init__.py", *EXTENSION_SUFFIXES, ".py")  # as Python looks for them
 Modules = dict[str, Path]
-Step = tuple[Modules | None, list[str]]
-"""Modules along a name, None for a library, and names that it stands for."""
+Step = tuple[Modules | None, list[str]]  # modules along a name, None: a library; names that it stands for
 
 
 class _Folder(NamedTuple):

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from shortloop.sweep.findings import Finding
 
 
-OWN = ("build_scripts/build_panel.py",)
-"""Files of the repository that new projects begin with; the package holds them, too."""
+OWN = ("build_scripts/build_panel.py",)  # files that new projects begin with; the package holds them, too
 
 
 def panel_findings(summary: Mapping[str, Plain]) -> dict[str, Finding] | None:

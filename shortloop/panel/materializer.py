@@ -20,8 +20,7 @@ from shortloop.panel.column import NamedColumns
 from shortloop.panel.design import Categories
 from shortloop.panel.expressions import coded_name, compares_texts, is_elementwise, keeps_digits
 
-CONTEXT = {"pd": pd}
-"""Names in formulas beside columns, Python's builtins, and those of formulaic, `np` among them."""
+CONTEXT = {"pd": pd}  # names in formulas beside columns, builtins, and those of formulaic, `np` among them
 
 
 class NotByGroupError(Exception):

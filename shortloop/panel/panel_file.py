@@ -22,8 +22,7 @@ from shortloop.panel.pipeline import read_panel
 from shortloop.panel.settings import Panel
 
 SIMULATED = 8  # groups of a simulated panel that are made
-TRIED = 2000
-"""Rows, at least, of the first groups that formulas are computed with; to fit all is left to the run."""
+TRIED = 2000  # rows, at least, of the first groups that formulas are tried with; the run fits all
 
 
 def open_panel(file: Path, tell: Tell) -> Opened:

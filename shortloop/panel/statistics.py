@@ -85,8 +85,7 @@ class Reason(IntEnum):
     UNSTABLE = 17, "rounding may change the coefficients"
 
 
-EDGE = 1e-6
-"""Fitted probabilities nearer than this to 0 or 1 may be on their way there: outcomes may be separated."""
+EDGE = 1e-6  # fitted probabilities nearer to 0 or 1 may be on their way: outcomes may be separated
 RISE = 1e-6
 """By how much twice the log-likelihood may be below its maximum, to second order, where iterations stop: with
 regressors so large that coefficients are tiny, Newton's method of statsmodels stops before it is there."""

@@ -29,14 +29,11 @@ POWERS = {"HC2": 1, "HC3": 2}
 """Powers of one minus the leverage that divide squared residuals: MacKinnon and White 1985, section 2."""
 ALONE = 1e-12  # one minus the leverage, up to which it is what rounding leaves of 0
 PART = 1e-12  # share of a coefficient in a row, over the condition, that is no rounding
-SINGULAR = 1e10
-"""Condition number of regressors of unit length from which coefficients have hardly a digit left."""
-CLEAR = 1e-6
-"""Smallest eigenvalue of their products, far above its rounding, from which they are not singular."""
+SINGULAR = 1e10  # condition number of regressors of unit length that leaves coefficients hardly a digit
+CLEAR = 1e-6  # smallest eigenvalue of their products from which they are not singular, far above rounding
 NAMES = sorted({*COEFFICIENTS, *FITS} - {"lower", "upper", "iterations", "converged"})
 EXACT = 1e-10  # tolerance of bounds in linear programs (the solver takes no less), and rounding of directions
-NEAR = 1e-7
-"""Share of the outcomes' size below which means of a Gaussian family with log link are on their way to 0."""
+NEAR = 1e-7  # share of the outcomes' size; smaller Gaussian means with log link are on their way to 0
 TO_ZERO = {"Log": -1.0, "Logit": -1.0, "Probit": -1.0, "CLogLog": -1.0, "Cauchy": -1.0, "InversePower": 1.0}
 """Sign of the infinite linear predictor at which means are 0; other links have a finite one."""
 TO_ONE = ("Logit", "Probit", "CLogLog", "Cauchy")  # links that have means of 1 at plus infinity

@@ -119,8 +119,7 @@ class BuiltDataset:
 
 
 Made = Built | BuiltDataset
-Jobs = Mapping[str, Made | Sequence[Made]]
-"""Jobs or datasets, or lists of them, by the name that a stage has for them."""
+Jobs = Mapping[str, Made | Sequence[Made]]  # jobs or datasets, or lists of them, by a stage's name for them
 
 
 def flat(jobs: Jobs) -> list[Made]:

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from shortloop.store.index import Index
 
 
-TAKE_OVER = "SHORTLOOP_TAKE_OVER"
-"""Variable that says, set to anything, that a file takes over a name that another one has."""
+TAKE_OVER = "SHORTLOOP_TAKE_OVER"  # set to anything: a file takes over a name that another one has
 EMBEDDED = ""
 
 

@@ -17,8 +17,7 @@ CONFIGURATION = "accelerator.conf"
 OF_A_JOB = ("build", "launch", "prepare", "analysis", "synthesis")
 CELLS = "notebook_cells"  # package of methods made from notebook cells
 FINISHED = "post.json"  # exax writes it last
-SET_ASIDE = "post.damaged.json"
-"""What that file is renamed to when a job is found damaged, so that nobody uses it any more."""
+SET_ASIDE = "post.damaged.json"  # new name of that file if a job is damaged, so that nobody uses it any more
 DELETED = "post.deleted.json"
 """What it is renamed to when the results of a job are deleted. The folder stays, and with it the job's id."""
 

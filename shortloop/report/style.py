@@ -31,12 +31,11 @@ DIVERGING = "coolwarm"
 WIDTH = 7.1  # inches, 180 mm: two columns of a journal; font sizes below are final at this width
 DPI = 180
 
-METADATA: dict[FigureFormat, dict[str, None]] = {
+METADATA: dict[FigureFormat, dict[str, None]] = {  # nothing in files depends on time or version
     "png": {"Software": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
     "svg": {"Date": None, "Creator": None},
 }
-"""Nothing in the metadata of files depends on time or version."""
 
 RC: dict[RcKeyType, object] = {
     "font.family": "sans-serif",

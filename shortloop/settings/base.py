@@ -80,8 +80,7 @@ def tag_of(model: type[BaseModel]) -> str:
 
 
 PACKAGE = "shortloop"
-STRICT = {"strict": True}
-"""Context of a validation that converts nothing, for tables that are validated on their own."""
+STRICT = {"strict": True}  # context that converts nothing, for tables that are validated on their own
 
 
 class UnknownKind(InputError):
@@ -101,8 +100,7 @@ class Tagged(Settings):
     """
 
     tag: ClassVar[str] = ""  # field that names the kind
-    group: ClassVar[str] = ""
-    """Group of entry points that add kinds, of the kind's name; empty: nobody else can add one."""
+    group: ClassVar[str] = ""  # entry points that add kinds, of the kind's name; empty: nobody else can
 
     @classmethod
     def named(cls, name: str) -> type[Self]:

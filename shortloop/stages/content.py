@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
 
 SIZE = references.SIZE  # bytes of a hash
-PICKLED = ("datetime", "decimal", "fractions", "uuid", "zoneinfo")
-"""Modules whose objects are data, and refer to nothing."""
+PICKLED = ("datetime", "decimal", "fractions", "uuid", "zoneinfo")  # modules of data that refers to nothing
 BULK = 8192  # bytes from which on BLAKE3 is the faster hash
 FEW = 1000  # texts that cost less to look at than to make distinct
 CONTAINERS = (dict, collections.OrderedDict, collections.defaultdict, collections.Counter)

@@ -12,8 +12,7 @@ from typing import Any
 
 from shortloop.base.errors import InputError
 
-STOP, KEEP = "stop", "keep"
-"""How a job treats a failing unit: it ends, or keeps an error in place of the unit's values."""
+STOP, KEEP = "stop", "keep"  # at a failing unit a job ends, or keeps an error in place of its values
 NOT_IN_KEY = ("cores", "memory", "retries", "timeout")
 AMOUNT = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([A-Za-z]+)\s*")
 DURATIONS = ((86400, "d day"), (3600, "h hour"), (60, "min minute"), (1, "s sec second"))

@@ -43,8 +43,7 @@ class References:
         self.in_keys: set[Path] = set()  # files whose content is in the keys that were made last
         self.opened: set[Path] = set()  # files that the last unit has opened
         self.state: State | None = None  # of the process before the first unit
-        self.left_state = False
-        """True if a unit has opened a file and left state behind, on which others may depend."""
+        self.left_state = False  # True if a unit opened a file and left state on which others may depend
 
     def all_inputs(self) -> bytes:
         """A hash of all that the job is made from."""

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-FOR_OTHERS, FOR_THIS_JOB = b"\1", b"\0"
-"""Follow the key of a row: True if another job may take it over by that key."""
+FOR_OTHERS, FOR_THIS_JOB = b"\1", b"\0"  # behind the key of a row: may another job take it over?
 BEGIN = SIZE + 1  # place in a row at which the values of the unit begin
 LENGTH, FLOAT = struct.Struct("<q"), struct.Struct("<d")
 ALIKE = "biufc"  # kinds of numbers

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 
 BEFORE = "before"  # name that methods have for the job which a job grows from
 REQUIRED = inspect.Parameter.empty  # in place of the default of an option that has none
-ONE, MANY, OPTIONAL = "one", "many", "optional"
-"""Number of jobs or datasets of an input: one, a list, or one or None."""
+ONE, MANY, OPTIONAL = "one", "many", "optional"  # jobs or datasets of an input; optional: one or None
 # Annotations of inputs as they are written, and as they are without `from __future__ import annotations`.
 FORMS: tuple[tuple[str, str, str, object], ...] = (
     ("jobs", ONE, "Job", Job),
@@ -205,8 +204,7 @@ class _Deferred(dict[str, object]):
         return places
 
 
-Folders = str | list[str] | None
-"""Folder of a job, or of each of a list; None of an optional one that is not given."""
+Folders = str | list[str] | None  # of a job, or each of a list; None: an optional one that is not given
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,7 @@ from shortloop.store.setup import json_object
 MANIFEST = "manifest.json"
 OTHER_FORMAT = "is kept in another format"
 Cost = dict[str, float]  # what a job took: a number by what it is of
-States = list[list[str | int]]
-"""For each file its name, and what changes when the file does; see `integrity.states_of`."""
+States = list[list[str | int]]  # name of each file, and what changes with it; see `integrity.states_of`
 
 
 class NotOnDisk(OSError):

@@ -142,14 +142,13 @@ class _Records(logging.Handler):
 
 def is_first_warning(place: str, folder: str) -> bool:
     """True if no process of the job has shown the warning of this place yet."""
-    try:
-        with open(os.open(f"{folder}/{SHOWN}", os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o666), "r+b") as stream:
-            fcntl.flock(stream, fcntl.LOCK_EX)
-            if (line := f"{place}\n".encode("utf-8", "backslashreplace")) in stream.readlines():
-                return False
-            stream.write(line)
-    except OSError:  # too early, or on a full disk
-        pass
+    flags = os.O_CREAT | os.O_RDWR | os.O_APPEND
+    # Nothing is noted too early, or on a full disk.
+    with contextlib.suppress(OSError), open(os.open(f"{folder}/{SHOWN}", flags, 0o666), "r+b") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        if (line := f"{place}\n".encode("utf-8", "backslashreplace")) in stream.readlines():
+            return False
+        stream.write(line)
     return True
 
 

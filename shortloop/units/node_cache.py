@@ -29,8 +29,7 @@ GB = 1e9
 USUAL = 50 * GB  # or half of the disk if that is less
 GRACE = 600.0  # s for which recently sent or used contents are kept: their job may be about to begin
 MOST_MIRRORS = 100  # they take inodes
-INSIDE, OUTSIDE = TOPS = ("in", "out")
-"""Folders at the top of a mirror: the project, and the rest of the file system."""
+INSIDE, OUTSIDE = TOPS = ("in", "out")  # folders at the top of a mirror: project, rest of the system
 DAMAGED, GAP = "came damaged", "lacks a part"  # ways in which a content can fail to arrive
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 

@@ -15,8 +15,7 @@ from shortloop.eeg.checks.plausible import same_rate
 from shortloop.eeg.checks.summary import RecordingSummary
 from shortloop.stages.inputs import File
 
-Refuse = Callable[[InputError], None]
-"""Called with each problem; if it returns, the check goes on and finds the others."""
+Refuse = Callable[[InputError], None]  # called with each problem; if it returns, the check finds the others
 
 # Ratios of signal sizes. Caps, gels, references and people make a factor of ten, artefacts another.
 ODD, IMPOSSIBLE = 100.0, 1e5

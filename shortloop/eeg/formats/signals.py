@@ -17,14 +17,13 @@ from shortloop.eeg.headers import brainvision, edf, fif_tags, mat
 from shortloop.eeg.headers.units import scale_to_volts
 
 FDT_BYTES = 4  # of each sample in .fdt
-SIZES = {
+SIZES = {  # checks of the size of a recording, by its ending; MNE would read truncated files without an error
     ".edf": edf.declared,
     ".bdf": edf.declared,
     ".fif": fif_tags.declared,
     ".vhdr": brainvision.declared,
     ".mat": mat.declared,
 }
-"""What checks the size of a recording, by its ending; MNE would read truncated files without an error."""
 
 # Harmless warnings of MNE, and those that are given here in other words.
 HARMLESS = (

@@ -25,11 +25,10 @@ from shortloop.eeg.inspect.names import ONLY, NamedFiles, read_names, unfit
 from shortloop.eeg.inspect.recording import Recorded, parallel_map, read_recording, warm_up
 from shortloop.eeg.inspect.rules import as_name, name_means
 
-NO_SIGNAL = re.compile(
+NO_SIGNAL = re.compile(  # channels that are no EEG, whatever a file says; some devices put a word before
     r"(?i)((pol|eeg) )?[^a-z]*([vhr]?-?eog|heo|veo|eye|ecg|ekg|emg|gsr|resp|stim?|trig|status|aux|dc ?\d"
     r"|exg(?! channel)|erg\d|plet|bip\d|[se][ap]o2|(et)?co2|photic)"
 )
-"""Names of channels that are no EEG, whatever a file says; some devices put a word before."""
 POWER = ("freq", "hz", "pow")  # parts of names of features of power
 ARRAY = ".npy"
 

@@ -8,8 +8,7 @@ from pydantic import Field
 
 from shortloop.panel.formats.panel_format import PlacedInput
 
-LINE = "line of the file"
-"""The column that says in which line each row was, as slices of a dataset forget their order."""
+LINE = "line of the file"  # column with the line of each row, as slices of a dataset forget their order
 
 
 class CsvimportInput(PlacedInput):

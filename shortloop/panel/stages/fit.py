@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from shortloop.panel.models.model import ModelSettings
 
 
-LEAST, MOST, UNITS = 1000, 25_000, 32
-"""Rows of a unit, about; and how many units there are to be, within that."""
+LEAST, MOST, UNITS = 1000, 25_000, 32  # rows of a unit, about; and how many units are wanted
 
 
 class Fit(Stage):

@@ -14,8 +14,7 @@ from shortloop.base.types import FloatArray, IntArray
 
 FEW, FOUR = 8, 4  # features; eight of some hundred trials stay in the first cache
 EPSILON = float(np.finfo(np.float64).eps)
-BLOCK = 2**17
-"""Numbers worked on at a time, 1 MiB: temporaries that stay in cache cost less than fresh memory."""
+BLOCK = 2**17  # numbers worked on at a time, 1 MiB: what stays in cache costs less than fresh memory
 
 
 def moments(x: FloatArray) -> tuple[FloatArray, FloatArray]:

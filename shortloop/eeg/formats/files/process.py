@@ -23,8 +23,7 @@ from shortloop.base.errors import InputError, TransientError
 from shortloop.eeg.formats.files.find import LINKED
 
 T = TypeVar("T")
-Declared = Callable[[Path, str], int]
-"""Unpacked bytes that a file declares; InputError if the file is too short for them."""
+Declared = Callable[[Path, str], int]  # unpacked bytes that a file declares; InputError if it is too short
 
 # Limits of a reader: a constant for the libraries, and the rest in proportion to the file. Samples are copied
 # a few times, as eight bytes each, in epochs that may overlap.

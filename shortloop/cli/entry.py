@@ -18,7 +18,6 @@ from typing import Annotated, Any
 
 import typer
 
-import shortloop.cli.store_commands  # noqa: F401  which adds its commands
 from shortloop import __version__
 from shortloop.base.errors import InputError
 from shortloop.base.terminal import wrapped

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from shortloop.stages.results import Result
     from shortloop.sweep.findings import FindingsOf
 
-
 PACKAGE = "shortloop"
 MODULE = "analysis"
 GROUP = "shortloop.analyses"

@@ -6,7 +6,7 @@ import importlib
 import json
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import chdir
 from functools import cached_property
 from pathlib import Path
@@ -23,12 +23,12 @@ from shortloop.stages.output import compute_row, keep_unit, lay_out
 from shortloop.stages.records import EARLIER, OBJECT, RECORD, RETRIED
 from shortloop.stages.results import Setup, open_result
 from shortloop.stages.rows import BEGIN
-from shortloop.stages.stage import CollectingStage, Finished, Outputs, Stage
+from shortloop.stages.stage import CollectingStage, Outputs, Stage
 from shortloop.stages.tables import ENDING, load
 from shortloop.stages.task import BEFORE, Folders, Task, costs_of, fields_of, open_stage
 from shortloop.stages.threads import set_single_thread
 from shortloop.store.loaded import here
-from shortloop.store.setup import setup_of
+from shortloop.store.setup import setup_of, whole_input
 
 if TYPE_CHECKING:
     import numpy as np
@@ -128,13 +128,15 @@ class IsolatedStage:
         if str(unit) not in self.units:
             known = short_list(self.units, NAMED) or "none: leave it out"
             raise InputError("no such unit", found=unit, expected=known)
-        with self._in_scratch():
+        with chdir(self._scratch.name):
             return dict(self.stage.compute(self.units.index(str(unit))))
 
     def _whole(self) -> dict[str, Any]:
+        import numpy as np
+
         stage, units = self.stage, range(len(self.units))
-        with self._in_scratch():
-            arrays = lay_out(stage, self._task, _in_memory)
+        with chdir(self._scratch.name):
+            arrays = lay_out(stage, self._task, lambda name, shape, dtype: np.zeros(shape, dtype))
             rows: list[bytes] = []
             given: dict[str, Any] = {}
             for unit in units:
@@ -144,20 +146,15 @@ class IsolatedStage:
                     keep_unit(stage, unit, stage.compute(unit), arrays, given.__setitem__)
             finished = stage.finish(Outputs(arrays, rows))
         values = {name: each.values for name, each in finished.arrays.items()}
-        return {**given, **arrays, **values, **_others(finished)}
-
-    def _in_scratch(self) -> chdir[str]:
-        return chdir(self._scratch.name)
+        others = {**finished.facts, **finished.tables, **finished.figures, **finished.files}
+        return {**given, **arrays, **values, **others}
 
     def _folders(self, given: object, dummy: bool) -> Folders:
         if isinstance(given, list):
             return [cast("str", self._folders(each, dummy)) for each in given]
         if given is None:
             return None
-        folder = job_directory(str(given))
-        if not (folder / RECORD).exists():
-            hint = "run its pipeline, which builds it again, and take the new job"
-            raise InputError("an input of the job was deleted", found=given, hint=hint)
+        folder = whole_input(str(given))
         if not dummy:
             return str(folder)
         made = Path(self._scratch.name, "inputs", str(given))
@@ -165,16 +162,6 @@ class IsolatedStage:
             made.mkdir(parents=True)
             _write_dummy(folder, made)
         return str(made)
-
-
-def _in_memory(name: str, shape: tuple[int, ...], dtype: Any) -> Any:  # noqa: ARG001  as `Create` has it
-    import numpy as np
-
-    return np.zeros(shape, dtype)
-
-
-def _others(finished: Finished) -> Mapping[str, Any]:
-    return {**finished.facts, **finished.tables, **finished.figures, **finished.files}
 
 
 def _write_dummy(folder: Path, made: Path) -> None:

@@ -24,7 +24,6 @@ from shortloop.store.loaded import facts_as_json, open_any
 if TYPE_CHECKING:  # most scripts have no settings
     from pydantic import BaseModel
 
-
 M = TypeVar("M", bound="BaseModel")
 Plain = Callable[[Run], Built]
 WithSettings = Callable[[Run, M], Built]

@@ -24,7 +24,6 @@ from shortloop.settings.read import settings_path
 if TYPE_CHECKING:
     from shortloop.settings.base import StudySettings
 
-
 S = TypeVar("S", bound="StudySettings")
 PACKAGES = "packages.json"  # cache file: packages whose entry points earlier runs used
 

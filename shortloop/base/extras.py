@@ -13,7 +13,6 @@ from shortloop.base.errors import InputError, TransientError, place_of
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-
 REPORT_LIBRARIES = ("fontTools", "jinja2", "markupsafe", "matplotlib")
 """What the extra ``report`` installs, by the names that it is imported by."""
 LOADED: dict[str, str] = {}

@@ -93,7 +93,6 @@ def _runs() -> list[str]:
 
 _settings, _stages = partial(_indexed, "settings", "pipelines"), partial(_indexed, "stage")
 
-
 VALUES: dict[str, Callable[[], Iterable[str]] | None] = {
     **dict.fromkeys(("run settings", "plan settings", "harmless settings")),  # a file; for others a name
     "show job": _jobs,

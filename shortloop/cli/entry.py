@@ -31,7 +31,6 @@ from shortloop.run.termination import printed_errors
 if typing.TYPE_CHECKING:
     from typer.models import CommandInfo
 
-
 HELP = "Run analyses made of many independent fits, and re-run only what a change affects."
 INDENT = " " * 16  # of the facts of an error
 PARSED = ("parser", "click_type")  # say how typer parses a parameter

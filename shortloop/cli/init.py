@@ -24,7 +24,6 @@ FIRST = "\tshortloop.prepare auto-discover\n"
 SOCKET = ".socket.dir/server"
 OPEN = 3  # exit status: the project is written, but cannot run before a question is answered
 
-
 EXAMPLE = Template(  # the small analysis of a new project if no other is named
     files=lambda: files_below(TEMPLATES / "analysis"),
     packages=(),

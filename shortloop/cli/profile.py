@@ -26,7 +26,6 @@ RESULTS = {
     None: "not compared: the kept job has no manifest",
 }
 
-
 MOST = 25  # jobs of the critical path that are listed
 FEW = 0.01  # s; shorter pauses are not worth a word
 

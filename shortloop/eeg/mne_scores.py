@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from shortloop.base.types import FloatArray
     from shortloop.stages.results import Result
 
-
 SUMMARY_AXES: dict[str, list[str] | str] = {  # note in a summary on the axes of its scores
     "curve": ["train_times"],
     "generalization": ["test_times", "train_times"],

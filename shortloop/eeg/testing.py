@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from shortloop.eeg.data import Epochs
 
-
 HEAVY = {"numba", "numpy", "mne", "pandas", "scipy", "sklearn"}
 CITED = re.compile(r"[(;] ?([A-Z][^();]*, \d{4})")
 UNFIT = re.compile(r"None|\{|\}|  |\.\.|\bnan\b|\bTrue\b|\bFalse\b|\.$|^$")

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from shortloop.frames.settings import Frames
     from shortloop.stages.inputs import File
 
-
 DEFAULT_FRAMES = Path(__file__).with_name("default.toml")
 NEEDED = ("pandas", "psutil", "pyarrow", "scipy", *REPORT_LIBRARIES)
 """Libraries of the table, times, checks and report. Others that are missing are left out of the report."""

@@ -14,7 +14,6 @@ from shortloop.stages.results import Result, upstream
 if TYPE_CHECKING:
     import pandas as pd
 
-
 RIGHT, WRONG, FAILED, LEFT_OUT = "right", "wrong", "failed", "left out"
 DISTURBED = 0.25  # cores used by other processes, above which times are reported as disturbed
 NO_BREAK = "\u00a0"

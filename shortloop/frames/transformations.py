@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from shortloop.base.types import FloatArray, IntArray
     from shortloop.stages.results import Result
 
-
 APPLY, COLUMN, GROUPS = "apply", "column", "groups"
 TRANSFORMATIONS = (APPLY, COLUMN, GROUPS)
 KEY, X = "key", "x"  # columns of the table: the group, and the input of APPLY and COLUMN

@@ -17,7 +17,6 @@ from shortloop.keys.methods import find_method
 
 Contents = str | list[str]  # content of an input, or of each of a list
 
-
 IN_KEY = ("python", "accelerator")  # all other versions are compared with what is installed
 
 

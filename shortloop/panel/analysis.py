@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from shortloop.base.plain import Plain
     from shortloop.sweep.findings import Finding
 
-
 OWN = ("build_scripts/build_panel.py",)  # files that new projects begin with; the package holds them, too
 
 

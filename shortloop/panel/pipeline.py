@@ -18,7 +18,6 @@ from shortloop.study_run import StudyKind, StudyRun
 if TYPE_CHECKING:
     from shortloop.panel.settings import Panel
 
-
 DEFAULT_PANEL = Path(__file__).with_name("default.toml")
 LIBRARIES = (  # import names of the libraries of the extra `panel`
     *("formulaic", "interface_meta", "numba", "pandas", "pyarrow", "scipy", "statsmodels"),

@@ -27,7 +27,6 @@ from shortloop.settings.paths import written_path
 if TYPE_CHECKING:
     import pandas as pd
 
-
 CSV = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz")
 PARQUET = (".parquet", ".pq")
 WRITTEN = {"separator": ",", "decimal": ".", "thousands": "", "encoding": "utf-8"}

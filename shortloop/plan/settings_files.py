@@ -18,7 +18,6 @@ from shortloop.settings.changes import changed_name, changed_text
 if TYPE_CHECKING:
     from shortloop.store.index import Index
 
-
 TAKE_OVER = "SHORTLOOP_TAKE_OVER"  # set to anything: a file takes over a name that another one has
 EMBEDDED = ""
 

@@ -24,7 +24,7 @@ from shortloop.stages.results import sources_of
 from shortloop.stages.threads import VARIABLES
 from shortloop.store.integrity import NOTES, content_of_job, hash_outputs
 from shortloop.store.manifest import read_manifest
-from shortloop.store.setup import setup_of
+from shortloop.store.setup import setup_of, whole_input
 from shortloop.units.messages import ENGINE_FOLDER
 from shortloop.units.process_ends import ends_with_this
 from shortloop.units.recording import Timed, read_times
@@ -94,14 +94,8 @@ def _check_whole(kept: Path) -> None:
     if not (kept / FINISHED).exists():
         hint = "`shortloop jobs` lists whole jobs"
         raise InputError("only a finished job can be repeated", found=kept.name, hint=hint)
-    for name, source in sources_of(setup_of(kept)):
-        if not (job_directory(source.partition("/")[0]) / FINISHED).exists():
-            raise InputError(
-                "an input of the job was deleted",
-                field=name,
-                found=source,
-                hint="run its pipeline, which builds it again, and take the new job",
-            )
+    for _, source in sources_of(setup_of(kept)):
+        whole_input(source.partition("/")[0])
 
 
 @contextlib.contextmanager

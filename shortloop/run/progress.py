@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-
 TRUSTED = 0.2  # of a job's units, from which on their pace says all
 REFRESH = 4  # times a second
 SHORT, LONG = 21, 40  # characters for what is built

@@ -34,7 +34,6 @@ from shortloop.settings.engine import ENGINE_TABLE, engine_settings
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
-
 M = TypeVar("M", bound=BaseModel)
 
 

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-
 SIZE = references.SIZE  # bytes of a hash
 PICKLED = ("datetime", "decimal", "fractions", "uuid", "zoneinfo")  # modules of data that refers to nothing
 BULK = 8192  # bytes from which on BLAKE3 is the faster hash

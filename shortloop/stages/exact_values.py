@@ -17,7 +17,6 @@ from shortloop.base.plain import Plain, copied
 if TYPE_CHECKING:
     import numpy as np
 
-
 ARRAY = "array"  # the type of an array of no axes, which would otherwise be read as a scalar
 AS_THEY_ARE = {bool, int, str, type(None)}  # immutable types that JSON has
 SEQUENCES = {"list": list, "tuple": tuple}

@@ -21,7 +21,6 @@ from shortloop.stages.tables import PANDAS, POLARS, UNIT, Table, library_of, loa
 if TYPE_CHECKING:
     import numpy as np
 
-
 HAVE_MISSING = "fcmMU"  # kinds of arrays that have a missing value: nan, NaT, an empty text
 STUCK = signal.SIGXCPU  # ends a process whose unit ignores its time limit
 GRACE = 5.0  # s that such a unit may go on

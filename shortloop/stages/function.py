@@ -30,7 +30,6 @@ from shortloop.stages.task import fields_of
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-
 UNIT, PARTITION = "unit", "partition"  # parameters that are no fields
 IMMUTABLE = (str, bytes, int, float, bool, type(None))
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-
 ID_SIZE = 16  # bytes
 LARGE = 1 << 16  # bytes of an array of which only parts are hashed
 PARTS = 64

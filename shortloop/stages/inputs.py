@@ -14,7 +14,6 @@ from shortloop.base.errors import InputError
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
-
 _QUOTED = re.compile(r"[%\x00-\x1f\x7f\ud800-\udfff]")
 
 

@@ -18,7 +18,6 @@ from shortloop.stages.tables import PANDAS, POLARS, Table, load, read_table
 if TYPE_CHECKING:  # build scripts look jobs up; most need no array
     import numpy as np
 
-
 KEPT = 1 << 28  # bytes of frames that are kept beside the one that was read last
 MASKED = ("Int", "UInt", "Float", "boolean")
 Seen = list[tuple[Callable[[], object], object]]

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike, DTypeLike
 
-
 DPI = 200
 # Without when and with what a file was written.
 FIGURES = {"png": {"Software": None}, "pdf": {"CreationDate": None, "Creator": None, "Producer": None}}

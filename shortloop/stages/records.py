@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from shortloop.stages.tables import DescribedTable
     from shortloop.stages.threads import Pool
 
-
 RECORD = "record.json"
 ROWS = "units.rows"
 """File of a job with the results of its units, which a later job takes over for units that read the same."""

@@ -21,7 +21,6 @@ from shortloop.stages.tables import Table, from_bytes, is_table, joined, library
 if TYPE_CHECKING:
     import numpy as np
 
-
 FOR_OTHERS, FOR_THIS_JOB = b"\1", b"\0"  # behind the key of a row: may another job take it over?
 BEGIN = SIZE + 1  # place in a row at which the values of the unit begin
 LENGTH, FLOAT = struct.Struct("<q"), struct.Struct("<d")

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from shortloop.stages.tables import Table
 
-
 Job = Result
 STAGE_OF = "shortloop_stage"  # attribute of a function that a stage was made of: the stage
 Arrays = Mapping[str, "np.ndarray"]  # arrays by name, as units compute them

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-
 Table: TypeAlias = "pd.DataFrame | pl.DataFrame"
 PANDAS, POLARS = "pandas", "polars"
 NEEDED = {PANDAS: ("pandas", "pyarrow"), POLARS: ("polars",)}  # to read and write tables of a library

@@ -29,7 +29,6 @@ from shortloop.stages.stage import STAGE_OF, CollectingStage, Job, Stage
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-
 BEFORE = "before"  # name that methods have for the job which a job grows from
 REQUIRED = inspect.Parameter.empty  # in place of the default of an option that has none
 ONE, MANY, OPTIONAL = "one", "many", "optional"  # jobs or datasets of an input; optional: one or None

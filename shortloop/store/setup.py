@@ -9,7 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from shortloop.project.project import configuration
+from shortloop.base.errors import InputError
+from shortloop.project.project import FINISHED, configuration, job_directory
 
 if TYPE_CHECKING:  # a server asks for slices, and nothing else
     from shortloop.stages.results import Setup
@@ -28,6 +29,15 @@ def json_object(file: str | Path) -> dict[str, object]:
     except (OSError, ValueError):
         return {}
     return loaded if isinstance(loaded, dict) else {}
+
+
+def whole_input(job: str) -> Path:
+    """Folder of a job that another is made from, and that is still there."""
+    folder = job_directory(job)
+    if not (folder / FINISHED).exists():
+        hint = "run its pipeline, which builds it again, and take the new job"
+        raise InputError("an input of the job was deleted", found=job, hint=hint)
+    return folder
 
 
 class Slices:

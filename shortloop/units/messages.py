@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from shortloop.units.machine_facts import Facts
     from shortloop.units.node_cache import Piece
 
-
 STALE = b"stale"  # answer of a forkserver whose loaded code has changed: a new one is needed
 SLICES = "slices"  # name of the engine that is exax itself
 ENGINE_FOLDER = "SHORTLOOP_ENGINE_FOLDER"  # of the environment: of a job that is repeated

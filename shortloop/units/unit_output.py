@@ -18,7 +18,6 @@ from shortloop.store.process_notes import WARNED, is_first_warning
 if TYPE_CHECKING:
     from shortloop.stages.stage import Stage
 
-
 FOLDER, ENDING = "OUTPUT", ".units"
 FLAGS = os.O_CREAT | os.O_APPEND | os.O_WRONLY  # to append: programs of the job write as well
 _libc = ctypes.CDLL(None)

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from shortloop.base.types import IntArray
     from shortloop.eeg.data import Epochs, Features
 
-
 _LISTS = ("channels", "accounts", "warnings", "names", "times", "runs")
 
 

@@ -20,7 +20,6 @@ from shortloop.eeg.headers.units import VOLTS, VoltUnit, voltage
 if TYPE_CHECKING:
     import numpy as np
 
-
 METRES = {"m": 1.0, "dm": 1e-1, "cm": 1e-2, "mm": 1e-3}
 TYPES = {"eog": "eog", "ecg": "ecg", "emg": "emg", "megmag": "mag", "megplanar": "grad", "meggrad": "grad"}
 TYPES |= {"trigger": "stim", "refmag": "ref_meg", "refgrad": "ref_meg"}

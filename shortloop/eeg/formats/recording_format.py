@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from shortloop.base.types import FloatArray, IntArray, Span
     from shortloop.eeg.data import Epochs
 
-
 T = TypeVar("T")
 Patterns = tuple[str, ...]
 

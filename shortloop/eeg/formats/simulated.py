@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from shortloop.base.types import FloatArray, IntArray
     from shortloop.eeg.data import Epochs
 
-
 NOISE_RMS = 10e-6  # V, of each channel
 SENSOR_RMS = 1e-6  # V, of white noise, not shared by channels
 BURST_HZ = 20.0

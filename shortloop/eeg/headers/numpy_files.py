@@ -13,7 +13,6 @@ from shortloop.base.errors import InputError
 if TYPE_CHECKING:
     import numpy as np
 
-
 DOUBLE = 8  # bytes
 TEXTS = {"y": "labels", "ch": "names of channels", "names": "names of features"}  # arrays of text
 

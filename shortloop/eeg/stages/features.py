@@ -11,7 +11,6 @@ from shortloop.stages.stage import Arrays, Finished, Index, Job, Out, Outputs, S
 if TYPE_CHECKING:
     from shortloop.eeg.data import Epochs, Features
 
-
 TRIALS_PER_UNIT = 10
 
 

@@ -10,7 +10,6 @@ from shortloop.stages.stage import Finished, Job, Outputs
 if TYPE_CHECKING:
     from shortloop.report.page import Drawing
 
-
 OTHERS = ("evoked", "train", "apply", "individual", "intervals", "patterns", "check")
 
 

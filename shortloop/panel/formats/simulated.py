@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-
 BETA = (1.0, 0.5, -0.25, 0.1, 0.0, 0.0)
 """Mean over groups of the constant and of the coefficients of x1 … x5; each group has its own, which vary by
 `SPREAD` but for the last two, which are zero in all."""

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from shortloop.panel.design import Design
     from shortloop.panel.statistics import Statistics
 
-
 COMPILED = {
     "binomial": ("logit", "probit", "cloglog"),
     "poisson": ("log", "identity", "sqrt"),

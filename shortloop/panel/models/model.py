@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from shortloop.panel.design import Design
     from shortloop.panel.statistics import Statistics
 
-
 Covariance = Literal["nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster"]
 
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from shortloop.panel.design import Design
     from shortloop.panel.statistics import Statistics
 
-
 TOLERANCE = 1e-8  # as of statsmodels' ``RLM.fit``
 
 

@@ -13,7 +13,6 @@ from shortloop.panel.models.model import ModelSettings
 if TYPE_CHECKING:
     from shortloop.base.types import FloatArray
 
-
 Plain = None | bool | int | float | str
 
 

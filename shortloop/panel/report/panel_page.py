@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-
 COLUMNS = 3
 HEIGHT = 1.4  # inches, of the frame of a panel
 LISTED = 20  # most groups that the page lists

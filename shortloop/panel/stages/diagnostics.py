@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from shortloop.panel.stages.fitted_groups import FittedGroups
     from shortloop.report.pdf import Sheet
 
-
 PAGE = "page"
 
 

@@ -11,7 +11,6 @@ from shortloop.stages.stage import Finished, Job, Out, Outputs, Stage
 if TYPE_CHECKING:
     from shortloop.panel.models.model import ModelSettings
 
-
 LEAST, MOST, UNITS = 1000, 25_000, 32  # rows of a unit, about; and how many units are wanted
 
 

@@ -13,7 +13,6 @@ from shortloop.stages.stage import File, Finished, Outputs, Stage
 if TYPE_CHECKING:
     import pandas as pd
 
-
 NUMBERS = ("float64", "float32", "int64", "int32", "bits64", "bits32", "number")
 TRUTH = "bool"
 TEXTS = ("unicode", "ascii")

@@ -9,7 +9,6 @@ from shortloop.stages.stage import Arrays, Finished, Job, Out, Outputs, Stage
 if TYPE_CHECKING:
     from shortloop.panel.models.model import ModelSettings
 
-
 LEAST, UNITS = 5_000, 16  # rows of a unit, at least; and how many units there are to be, within that
 
 

@@ -18,11 +18,7 @@ from benchmarks.cluster_constants import Constants
 from benchmarks.cluster_model import Cluster, Job, Outcome, equal
 from benchmarks.cluster_simulation import simulate
 from benchmarks.cluster_thesis import DIVISIONS, PERFECT, agrees, minutes, needed
-from benchmarks.cluster_workloads import (
-    PUBLISHED,
-    saturation,
-    task_seconds_for,
-)
+from benchmarks.cluster_workloads import PUBLISHED, saturation, task_seconds_for
 
 POLICIES: tuple[Policy, ...] = (Singly, Chunks, Adaptive, partial(Adaptive, least=0.2))
 USUAL = Cluster(3, 4, 0.1, 0.2, 1e-4, 1e-4, 1e6, 1e6, 1e-3)

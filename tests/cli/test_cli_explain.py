@@ -209,8 +209,7 @@ def test_of_the_file_that_the_environment_names(
 
 
 @pytest.mark.parametrize(
-    ("what", "words"),
-    [("main-70", "no such job"), ("sores", "group, scores"), ("other-1", "job id")],
+    ("what", "words"), [("main-70", "no such job"), ("sores", "group, scores"), ("other-1", "job id")]
 )
 def test_what_is_not_there_is_named(two: ToyJobs, what: str, words: str) -> None:
     with pytest.raises(InputError) as caught:

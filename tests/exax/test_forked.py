@@ -88,11 +88,7 @@ print("ended")
 
 @pytest.mark.parametrize(
     ("code", "said"),
-    [
-        (ALONE, "fork ends\nonce\n"),
-        (HOLDS_NO_LOCKS, "-15 -15 -15 True\n"),
-        (ENDS_WITH_ITS_PARENT, "ended\n"),
-    ],
+    [(ALONE, "fork ends\nonce\n"), (HOLDS_NO_LOCKS, "-15 -15 -15 True\n"), (ENDS_WITH_ITS_PARENT, "ended\n")],
     ids=["alone", "locks", "parent"],
 )
 def test_it_holds_nothing_of_its_parent(code: str, said: str, tmp_path: Path) -> None:

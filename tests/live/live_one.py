@@ -78,11 +78,7 @@ class OneProject(ToyProject):
         self.write(f"methods/a_{name}.py", text)
 
     def order(
-        self,
-        method: str,
-        files: dict[str, str] | None = None,
-        modules: Sequence[str] = (),
-        **options: Any,
+        self, method: str, files: dict[str, str] | None = None, modules: Sequence[str] = (), **options: Any
     ) -> None:
         """What the next run builds."""
         one = {"method": method, "files": files or {}, "modules": list(modules), "options": options}

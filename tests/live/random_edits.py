@@ -132,12 +132,7 @@ class RandomProject(EditedProject):
                 elif (self.folder / name).exists():
                     shutil.copy2(self.folder / name, clean)
             single = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "NUMBA")}
-            command = [
-                sys.executable,
-                str(ORACLE),
-                self.analyses[0],
-                str(clean / "workdirs/main"),
-            ]
+            command = [sys.executable, str(ORACLE), self.analyses[0], str(clean / "workdirs/main")]
             environment = self.environment(PYTHONPATH=str(clean), PYTHONDONTWRITEBYTECODE="1", **single)
             done = subprocess.run(
                 command, cwd=clean, env=environment, stderr=subprocess.PIPE, text=True, check=False

@@ -145,9 +145,7 @@ def test_one_that_breaks_and_is_mended_while_a_server_runs(project: BrokenProjec
 
 
 @first_cases(
-    2,
-    ("name", "engine"),
-    [("raises_unit", ""), ("calls", ""), ("raises", ""), ("raises_unit", "joblib")],
+    2, ("name", "engine"), [("raises_unit", ""), ("calls", ""), ("raises", ""), ("raises_unit", "joblib")]
 )
 def test_an_exception_shows_own_lines_and_causes(project: BrokenProject, name: str, engine: str) -> None:
     environment = {"SHORTLOOP_ENGINE": engine} if engine else {}

@@ -22,9 +22,7 @@ from engine_project import EngineProject
 from live_project import PATIENCE, processes, served, wait_for
 from toy_project import server_processes
 
-pytestmark = [
-    pytest.mark.skipif("KILLS" not in os.environ, reason="takes minutes: `make soak` does it"),
-]
+pytestmark = [pytest.mark.skipif("KILLS" not in os.environ, reason="takes minutes: `make soak` does it")]
 
 KILLS = int(os.environ.get("KILLS", "8"))
 SEED = int(os.environ.get("SEED") or 0)

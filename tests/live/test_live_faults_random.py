@@ -21,17 +21,7 @@ from pathlib import Path
 import pytest
 from live_one import unseen_edit
 from live_project import SHORTLOOP
-from toy_project import (
-    AX,
-    DagProject,
-    Node,
-    Ran,
-    before_the_cut,
-    chains,
-    expected,
-    most_at_once,
-    setup_of,
-)
+from toy_project import AX, DagProject, Node, Ran, before_the_cut, chains, expected, most_at_once, setup_of
 from toy_sources import CONSTANTS
 
 from shortloop.store.crash_repair import repair_lists

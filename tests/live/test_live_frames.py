@@ -58,11 +58,7 @@ def test_all_come_to_the_right_numbers_but_the_trap(project: FramesProject) -> N
     }
     table = project.table()
     status = table["status"].groupby("library").unique().map(list).to_dict()
-    assert status == {
-        "exax": ["right"],
-        "modin": ["left out"],
-        "fork-trap": ["wrong"],
-    }
+    assert status == {"exax": ["right"], "modin": ["left out"], "fork-trap": ["wrong"]}
     timed = table[table["status"] == "right"]
     assert (timed["repeats"] >= 2).all()
     assert (timed["least_s"] > 0).all()

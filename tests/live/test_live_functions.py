@@ -73,11 +73,7 @@ FIRMS = {"a": 3, "b": 4, "c": 5, "007": 6}
 class FunctionsProject(EmptyProject):
     """A panel, a fit for each of its firms, and results of every kind."""
 
-    sources: ClassVar = {
-        **METHODS,
-        "build_scripts/build_panel.py": SCRIPT,
-        "asked.json": "{}",
-    }
+    sources: ClassVar = {**METHODS, "build_scripts/build_panel.py": SCRIPT, "asked.json": "{}"}
     run_name = "panel"
 
     def __init__(self, folder: Path) -> None:

@@ -91,11 +91,7 @@ LONG = script('return run.build("long", count=40)')
 class LibrariesProject(EmptyProject):
     """Stages that use one library, which calls another, in different ways."""
 
-    sources: ClassVar = {
-        **METHODS,
-        "build_scripts/build_x.py": SCRIPT,
-        "build_scripts/build_long.py": LONG,
-    }
+    sources: ClassVar = {**METHODS, "build_scripts/build_x.py": SCRIPT, "build_scripts/build_long.py": LONG}
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)

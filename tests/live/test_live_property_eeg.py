@@ -18,9 +18,7 @@ import pytest
 from live_project import write_recording
 from random_edits import RandomProject
 
-pytestmark = [
-    pytest.mark.skipif("EDITS" not in os.environ, reason="takes minutes: `make soak` does it"),
-]
+pytestmark = [pytest.mark.skipif("EDITS" not in os.environ, reason="takes minutes: `make soak` does it")]
 
 RUNS = max(int(os.environ.get("EDITS", "0")) // 10, 1)
 SEED = int(os.environ.get("SEED") or 0)

@@ -32,11 +32,7 @@ TEXT = "numbers.txt"
 class Scripts(EmptyProject):
     """A stage, and a script that builds it with its settings."""
 
-    sources: ClassVar = {
-        **METHODS,
-        "build_scripts/build_counts.py": SCRIPT,
-        "counts.toml": "to = 3\n",
-    }
+    sources: ClassVar = {**METHODS, "build_scripts/build_counts.py": SCRIPT, "counts.toml": "to = 3\n"}
 
     def results(self) -> dict[str, str]:
         found = (self.folder / "results").glob(f"*/{TEXT}")

@@ -18,13 +18,7 @@ WAYS = {
     "a module, below": ("notes", MODULE),
 }
 """From which folder, and as what."""
-ASK = (
-    "plan powers",
-    "why square",
-    "show main-2",
-    "runs",
-    "compare main-2 main-5",
-)
+ASK = ("plan powers", "why square", "show main-2", "runs", "compare main-2 main-5")
 
 
 class Powers(PowersProject):

@@ -256,8 +256,7 @@ def text_of(path: str) -> str:
 
 def test_methods_keep_their_shape() -> None:
     """A docstring, imports, then what says the work: a stage, or functions as exax calls them."""
-    wrong = {id_of(file) for file in METHODS if not (is_of_a_stage(file) or is_plain(file))}
-    assert wrong == set()
+    assert {id_of(file) for file in METHODS if not (is_of_a_stage(file) or is_plain(file))} == set()
     assert len({file.stem for file in METHODS}) == len(METHODS)
 
 
@@ -408,8 +407,7 @@ def public_annotations(body: list[ast.stmt], prefix: str = "") -> Iterator[tuple
 
 
 def says_any(annotation: ast.expr) -> bool:
-    text = ast.unparse(annotation)
-    return re.search(r"(?<![\w.])(?:typing\.)?Any(?!\w)", text) is not None
+    return re.search(r"(?<![\w.])(?:typing\.)?Any(?!\w)", ast.unparse(annotation)) is not None
 
 
 def is_public(name: str) -> bool:

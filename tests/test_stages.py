@@ -172,8 +172,7 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Jobs:
             for kind, made in make_features(study).items():
                 models = train(study, "A", kind, made["A"])
                 applied = apply(study, "A", kind, made["A"], models)
-                permuted = permute(study, "A", kind, made["A"], models, applied)
-                individual(study, kind, [permuted], [])
+                individual(study, kind, [permute(study, "A", kind, made["A"], models, applied)], [])
                 intervals(study, "A", kind, models, applied)
                 patterns(study, "A", kind, made["A"], models)
         _note(found, name, run)
@@ -277,8 +276,7 @@ def test_cut_off_and_resumed_it_leaves_the_same(jobs: Jobs, tmp_path: Path, case
     task, like = jobs.tasks[case], jobs.folders[case]
     units = len(costs_of(open_stage(task)))
     done = {"none": 0, "half": units // 2, "all but one": max(units - 1, 0)}[which]
-    folder = cut_off_and_resumed(task, like, tmp_path, done, workers=2)
-    assert files_of(folder) == files_of(like)
+    assert files_of(cut_off_and_resumed(task, like, tmp_path, done, workers=2)) == files_of(like)
 
 
 @each_case

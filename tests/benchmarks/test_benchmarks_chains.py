@@ -46,8 +46,7 @@ def test_the_parts_of_a_job_are_measured_and_leave_a_rest() -> None:
     assert tuple(measured["ms"]) == tuple(PARTS)
     assert all(len(runs) == 1 for runs in measured["ms"].values())
     assert all(measured["ms"][part][0] > 0 for part in PARTS)
-    rows = table_of_parts(measured)["rows"]
-    assert [part for part, _, _ in rows] == list(PARTS)
+    assert [part for part, _, _ in table_of_parts(measured)["rows"]] == list(PARTS)
 
 
 @first_cases(

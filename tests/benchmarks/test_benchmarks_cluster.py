@@ -97,13 +97,11 @@ def test_adaptive_batches_are_no_longer_than_they_may(costs: list[float], worker
 
 def test_a_full_link_needs_its_seconds_for_each_byte() -> None:
     cluster = Cluster(10, 4, bandwidth=1e6, back=1e6)
-    shipped = of(cluster, equal("a", 400, 0.01, bytes_in=1e6))
-    assert shipped.seconds == pytest.approx(400, rel=0.01)
+    assert of(cluster, equal("a", 400, 0.01, bytes_in=1e6)).seconds == pytest.approx(400, rel=0.01)
     once = of(cluster, equal("a", 400, 0.01, bytes_machine=1e6))
     assert once.link_out == pytest.approx(10)
     assert 1.01 <= once.seconds <= 10.1
-    back = of(cluster, equal("a", 400, 0.01, bytes_out=1e5))
-    assert back.seconds == pytest.approx(40, rel=0.01)
+    assert of(cluster, equal("a", 400, 0.01, bytes_out=1e5)).seconds == pytest.approx(40, rel=0.01)
 
 
 def test_what_is_around_jobs_adds_up() -> None:
@@ -179,8 +177,7 @@ def test_small_units_agree_over_one_narrow_range_of_links_alone() -> None:
     assert 1.0 < low <= high < 2.0
     assert found["serial"] is not None
     assert found["serial"][0] > 60  # seconds before each of four jobs
-    nothing = needed(BY_NAME["participants"])
-    assert nothing == {"serial": None, "gigabits": None}
+    assert needed(BY_NAME["participants"]) == {"serial": None, "gigabits": None}
 
 
 def test_a_dask_scheduler_is_full_at_hundreds_of_workers() -> None:

@@ -38,8 +38,7 @@ def view(
     browser: Browser, report_folder: Callable[[str], Path], request: pytest.FixtureRequest
 ) -> Iterator[View]:
     """The page as it will be printed, of a reader who likes pages dark."""
-    folder = report_folder(request.param)
-    with opened(browser, (folder / REPORT).as_uri(), PAPER, "dark") as shown:
+    with opened(browser, (report_folder(request.param) / REPORT).as_uri(), PAPER, "dark") as shown:
         shown.page.emulate_media(media="print")
         yield shown
 

@@ -158,5 +158,4 @@ def test_what_is_wrong_with_an_entry_point_is_named(
     folder: Path, with_toy: Path, tmp_path: Path, offered: str, module: str, words: tuple[str, ...]
 ) -> None:
     install(tmp_path / "site", OFFERED + offered + "\n", lines=module)
-    done = shortloop(folder, "--help", library=f"{with_toy}:{tmp_path / 'site'}")
-    assert_one_message(done, *words)
+    assert_one_message(shortloop(folder, "--help", library=f"{with_toy}:{tmp_path / 'site'}"), *words)

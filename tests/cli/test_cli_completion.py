@@ -155,8 +155,7 @@ COMP_WORDS=(shortloop why s) COMP_CWORD=2
 _shortloop_completion shortloop
 echo "${{COMPREPLY[@]}}"
 """
-    done = ended(["bash", "-c", script], project)
-    assert done.stdout == "scores\n"
+    assert ended(["bash", "-c", script], project).stdout == "scores\n"
 
 
 @first_cases(1, "shell", ["bash", "zsh", "fish"])

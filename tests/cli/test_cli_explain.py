@@ -111,8 +111,7 @@ def test_options_of_every_job_are_told_where_they_are_given(
 @pytest.fixture
 def two(jobs: ToyJobs) -> ToyJobs:
     """Two participants and their group, and the same after a change of the code."""
-    old = [jobs.make(name) for name in "AB"]
-    jobs.make(None, method="group", above={"all": old})
+    jobs.make(None, method="group", above={"all": [jobs.make(name) for name in "AB"]})
     new = [jobs.make(name, code=STEP, left=1, previous=f"main-{place}") for place, name in enumerate("AB")]
     jobs.make(None, method="group", above={"all": new}, previous="main-2", reason="2 of 2 differ")
     jobs.ended()

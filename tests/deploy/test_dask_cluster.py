@@ -157,8 +157,7 @@ def test_a_worker_of_another_authority_is_refused(cluster: Cluster) -> None:
     own, others = str(cluster.certificates), str(cluster.others)
     stranger = {**service, "command": [part.replace(own, others) for part in service["command"]]}
     cluster.machines.start("stranger", stranger, SETTINGS)
-    process = cluster.machines.started.pop("stranger")
-    assert process.wait(60) != 0
+    assert cluster.machines.started.pop("stranger").wait(60) != 0
     assert "TLS certificate does not match" in (cluster.machines.folder / "stranger.log").read_text()
     with client_of(cluster) as client:
         assert len(client.scheduler_info(n_workers=-1)["workers"]) == 2

@@ -63,8 +63,7 @@ def test_the_image_copies_all_that_is_installed() -> None:
 def test_the_page_describes_all_variables_and_their_defaults() -> None:
     """Those that are values, and not words on where a value comes from."""
     taken = {found for text in COMPOSE for found in re.findall(r"\$\{(SHORTLOOP_\w+)([^$}]*)", text)}
-    described = re.findall(r"^\| `(SHORTLOOP_\w+)` \|", PAGE, flags=re.M)
-    assert set(described) == {name for name, _ in taken}
+    assert set(re.findall(r"^\| `(SHORTLOOP_\w+)` \|", PAGE, flags=re.M)) == {name for name, _ in taken}
     defaults = re.findall(r"^\| `(SHORTLOOP_\w+)` \|.*\| `([^`]+)` \|$", PAGE, flags=re.M)
     assert len(defaults) >= 10
     assert not [name for name, default in defaults if (name, f":-{default}") not in taken]

@@ -98,8 +98,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 def nodes_of(cluster: Cluster) -> int:
-    done = asked(cluster, ["ray", "status", "--address", cluster.address])
-    return done.stdout.count(" node_")
+    return asked(cluster, ["ray", "status", "--address", cluster.address]).stdout.count(" node_")
 
 
 def asked(

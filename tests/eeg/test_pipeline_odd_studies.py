@@ -304,8 +304,7 @@ def test_drift_is_decoded_by_trials_and_not_by_runs(tmp_path: Path) -> None:
     """Four runs of one class each: the hint of the note is followed."""
     write_of_runs(tmp_path, ["l", "r", "r", "l"] * 3)
     wrong = runs_of(tmp_path)
-    note = notes_of(wrong)[0]
-    assert note.endswith("hold out whole runs: decoding.fold_by = 'run'")
+    assert notes_of(wrong)[0].endswith("hold out whole runs: decoding.fold_by = 'run'")
     decode(wrong)
     right = runs_of(tmp_path, 'fold_by = "run"')
     assert notes_of(right) == []

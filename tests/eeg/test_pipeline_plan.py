@@ -126,8 +126,7 @@ def test_a_missing_file_stops_the_plan_as_does_a_phase_without_one(thesis: Path)
 
 @pytest.fixture
 def study() -> Study:
-    default = read_study()
-    return default.model_copy(update={"participants": ("S01", "S02")})
+    return read_study().model_copy(update={"participants": ("S01", "S02")})
 
 
 def run_with(exax: Exax, study: Study, file: Path = DEFAULT_STUDY) -> Executor:
@@ -183,5 +182,4 @@ def test_where_the_files_are_is_in_no_key(thesis: Path) -> None:
     for file in thesis.glob("*.mat"):
         file.rename(thesis / "moved" / file.name)
     file = write_study(thesis, THESIS.replace('folder = "."', 'folder = "moved"'), POWER)
-    again = run_with(exax, read_study(file), file)
-    assert not any(job.fresh for job in again.jobs)
+    assert not any(job.fresh for job in run_with(exax, read_study(file), file).jobs)

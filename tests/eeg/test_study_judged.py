@@ -224,8 +224,7 @@ def check(judge: Judge, jobs: dict[Any, Any]) -> None:
                 if study["decoding"]["subsample"]:
                     mine = jobs["subsample", who, kind]
                     kept = np.asarray(mine.arrays[f"trials_{phase}"])
-                    sizes = np.bincount(labels[kept])
-                    assert (sizes == np.bincount(labels).min()).all()
+                    assert (np.bincount(labels[kept]) == np.bincount(labels).min()).all()
                     assert (np.diff(kept) > 0).all()
                     labels = labels[kept]
                     judge.runs[who, phase] = judge.runs[who, phase][kept]

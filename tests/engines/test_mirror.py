@@ -55,8 +55,7 @@ def test_an_edit_and_another_input_are_what_is_computed_with(node: Node) -> None
     (node.project / "beside.py").write_text("FACTOR = 3.0\n", encoding="utf-8")
     assert values(node.computed(1, read=""))[0]["x"] == 63.0
     (node.project / "data/in put.txt").write_text("22", encoding="utf-8")
-    done = node.computed(2)
-    assert values(done)[0]["x"] == 42.0  # the process of the job, which is that of before
+    assert values(node.computed(2))[0]["x"] == 42.0  # the process of the job, which is that of before
     worker._processes._idle.clear()
     assert values(node.computed(2))[0]["x"] == 66.0
 

@@ -164,8 +164,7 @@ def test_how_far_a_job_is_stands_in_its_folder(tmp_path: Path, monkeypatch: pyte
     assert next(drawn) == [0]
     assert next(drawn) == [1]
     assert progress_of(tmp_path) == (0.5, 0, 3)  # as the first one ended; the second is drawn after that
-    other = units.batches()
-    next(other)
+    next(units.batches())
     next(drawn)
     assert progress_of(tmp_path) == (0.667, 1, 2)
     assert [*drawn] == []

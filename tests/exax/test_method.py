@@ -124,8 +124,7 @@ class Small(Powers):
 
 @pytest.mark.parametrize(("stage", "count"), [(Small, 4), (Powers, 1), (Powers, 0)])
 def test_little_work_is_not_shared_out(jobs: Jobs, stage: type[Stage], count: int) -> None:
-    numbers = jobs.numbers()
-    job, result = jobs.run(stage, {"count": count, **STYLE}, {"numbers": numbers, "others": []})
+    job, result = jobs.run(stage, {"count": count, **STYLE}, {"numbers": jobs.numbers(), "others": []})
     assert job.early
     assert len(result.arrays["powers"]) == count
     assert job.registered == [*(f"pages/{number}.txt" for number in range(count)), "report/all.txt"]

@@ -67,8 +67,7 @@ def test_a_failure_is_a_reason(tmp_path: Path, name: str, limit: float, words: s
 
 def test_nothing_outlives_a_measurement(tmp_path: Path) -> None:
     """Not even a process that has left the group."""
-    measured = measure(tiny(tmp_path, "leaves"), TOY, COLUMN, 1, 60)
-    assert measured.failed == ""
+    assert measure(tiny(tmp_path, "leaves"), TOY, COLUMN, 1, 60).failed == ""
     assert len(left(tmp_path)) > 2
     wait_until_gone(left(tmp_path))
 

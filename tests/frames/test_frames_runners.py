@@ -62,8 +62,7 @@ def test_it_is_right_about_all_files_and_some(folder: Path, tmp_path: Path, name
     work = tiny(folder, name)
     with pkgutil.resolve_name(LIBRARIES[name].runner)(work) as run:
         for what in TRANSFORMATIONS:
-            found = run(what, range(len(work.rows)))
-            assert checked(work, result_of(found, what, work)).wrong == ""
+            assert checked(work, result_of(run(what, range(len(work.rows))), what, work)).wrong == ""
         assert len(result_of(run(COLUMN, [0]), COLUMN, work)) == work.rows[0]
     if name == "pandas":  # groups without rows are there
         work = tiny(tmp_path, name, rows=40, groups=100)
@@ -119,8 +118,7 @@ def test_slices_are_right_together(tmp_path: Path, slices: int, monkeypatch: pyt
     with pkgutil.resolve_name(LIBRARIES[EXAX].runner)(replace(work, folder=f"{tmp_path}/main-7")) as run:
         run(COLUMN, [0])
         for what in TRANSFORMATIONS:
-            found = run(what, range(len(work.rows)))
-            assert checked(work, result_of(found, what, work)).wrong == ""
+            assert checked(work, result_of(run(what, range(len(work.rows))), what, work)).wrong == ""
 
 
 def test_workers_that_draw_the_same_numbers_are_found(folder: Path) -> None:

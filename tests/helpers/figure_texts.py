@@ -38,5 +38,4 @@ def check_texts(figure: Figure, drawn: list[Any]) -> None:
     for index, (words, box) in enumerate(boxes):
         inside = box.x0 >= page.x0 and box.x1 <= page.x1 and box.y0 >= page.y0 and box.y1 <= page.y1
         assert inside, words
-        crossed = [other for other, place in boxes[:index] if box.overlaps(place)]
-        assert crossed == [], words
+        assert [other for other, place in boxes[:index] if box.overlaps(place)] == [], words

@@ -61,8 +61,7 @@ def make_job(
 ) -> Path:
     """Folder of a job with exax's own files; it has no record yet."""
     workdir = job.rpartition("-")[0]
-    above = {"main": "workdirs", "other": "elsewhere"}[workdir]
-    folder = project / above / workdir / job
+    folder = project / {"main": "workdirs", "other": "elsewhere"}[workdir] / workdir / job
     folder.mkdir(parents=True)
     setup = {
         "method": method,

@@ -166,8 +166,7 @@ def test_libraries_that_types_of_options_are_made_of_count(package: Path) -> Non
     """They are imported when the options of a job are checked."""
     write(package, "shortloop/a.py", "def f(): ...\n")
     statement = "if TYPE_CHECKING:\n    import pydantic\n    from shortloop.a import f"
-    file = write(package, "methods/a_try.py", statement)
-    modules, libraries = closure(file)
+    modules, libraries = closure(write(package, "methods/a_try.py", statement))
     assert "shortloop.a" in modules
     assert libraries == {"pydantic"}
 

@@ -156,8 +156,7 @@ def test_edits_right_after_a_file_was_read_are_seen(package: Path, monkeypatch: 
     before = key(method)
     file.write_text("two", encoding="utf-8")
     is_settled = True
-    edited = key(method)
-    assert edited != before
+    assert key(method) != before
     is_settled = False
     method = write(package, "methods/a_two.py", 'depend_extra = ["more.txt"]\n')
     assert len(key(method)) == 2

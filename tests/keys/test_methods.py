@@ -102,8 +102,7 @@ def scripts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A project whose packages have names that no other has; methods are looked for in no other project."""
     folder = empty_project(tmp_path, monkeypatch)
     listed = "\tsl_one auto-discover\n\tsl_two auto-discover\n\taccelerator.standard_methods auto-discover\n"
-    text = CONFIGURATION.replace("\tmethods auto-discover\n", listed)
-    write(folder, "accelerator.conf", text)
+    write(folder, "accelerator.conf", CONFIGURATION.replace("\tmethods auto-discover\n", listed))
     for name in ("sl_one", "sl_two"):
         write(folder, f"{name}/__init__.py", "")
     monkeypatch.setattr(sys, "path", [*sys.path])

@@ -269,5 +269,4 @@ class EngineProject(EmptyProject):
 def end(process: subprocess.Popen[str], number: int = signal.SIGINT) -> tuple[int, str]:
     """Exit status, and all that was said."""
     process.send_signal(number)
-    said = process.communicate(timeout=PATIENCE)
-    return process.returncode, "".join(said)
+    return process.returncode, "".join(process.communicate(timeout=PATIENCE))

@@ -85,8 +85,7 @@ def run(
             os.killpg(process.pid, signal.SIGKILL)
             _origin.cache_clear()
             raise subprocess.TimeoutExpired(list(map(str, command)), timeout, out.read(), err.read())
-        status = int(process.stdout.readline())
-        return status, out.read(), err.read()
+        return int(process.stdout.readline()), out.read(), err.read()
 
 
 def _serve() -> None:

@@ -74,8 +74,7 @@ class OneProject(ToyProject):
     def write_method(self, name: str, body: str, above: str = "") -> None:
         """A method whose `value()` is this."""
         lines = "".join(f"    {line}\n" for line in body.splitlines())
-        text = HEAD.replace('"""\n\n', f'"""\n\n{above}\n', 1) + lines
-        self.write(f"methods/a_{name}.py", text)
+        self.write(f"methods/a_{name}.py", HEAD.replace('"""\n\n', f'"""\n\n{above}\n', 1) + lines)
 
     def order(
         self, method: str, files: dict[str, str] | None = None, modules: Sequence[str] = (), **options: Any

@@ -297,8 +297,7 @@ class LiveProject:
         """Whether its server does, asked as `ax status` asks, but without a process for each time."""
         with socket.socket(socket.AF_UNIX) as asking, contextlib.suppress(OSError):
             said = (self.folder / "accelerator.conf").read_text(encoding="utf-8")
-            place = re.findall(r"^listen: *(.+)$", said, re.M)[0]
-            asking.connect(str(self.folder / place))
+            asking.connect(str(self.folder / re.findall(r"^listen: *(.+)$", said, re.M)[0]))
             asking.sendall(b"GET /status HTTP/1.0\r\n\r\n")
             return b" 200 " in asking.recv(100)
         return False

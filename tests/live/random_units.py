@@ -195,8 +195,7 @@ class UnitsProject(EmptyProject):
         self.files: dict[str, tuple[str, int]] = {}
         """Name and value of each file, by the folder that it is alone in."""
         self.jobs: list[tuple[str, str, dict[str, Any]]] = []
-        stages = {"numbers": ("", ""), "named": (", unit: str", ", unit")}
-        for stage, (unit, said) in stages.items():
+        for stage, (unit, said) in {"numbers": ("", ""), "named": (", unit: str", ", unit")}.items():
             text = NUMBERS.replace("{stage}", stage).replace("{unit}", unit).replace("{said}", said)
             self.write(f"methods/a_{stage}.py", text)
         for number in range(1, 6):

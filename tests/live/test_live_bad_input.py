@@ -99,8 +99,7 @@ def test_what_is_odd_is_said_and_stops_nothing(fresh: LiveProject) -> None:
     note = "B, viewing: channel b is flat in all 32 trials"
     (line,) = [line for line in done.stdout.splitlines() if note in line]
     assert line.startswith("note: ")
-    shown = fresh.shortloop("show", fresh.job("import_epochs", "B")).stdout
-    assert note in " ".join(shown.split())
+    assert note in " ".join(fresh.shortloop("show", fresh.job("import_epochs", "B")).stdout.split())
     models = [np.load(fresh.result("train", name) / "kept.npy").any(axis=2) for name in "AB"]
     missing = sum(int((~each).sum()) for each in models)
     assert 0 < missing < 24

@@ -137,8 +137,7 @@ def test_nothing_is_built_again(unchanged: LiveProject, tmp_path: Path) -> None:
 
 def test_a_second_file_of_a_name_is_refused_until_it_takes_over(unchanged: LiveProject) -> None:
     first = unchanged.folder / "study.toml"
-    second = unchanged.write("second.toml", first.read_text(encoding="utf-8"))
-    asked = ("--settings", str(second))
+    asked = ("--settings", str(unchanged.write("second.toml", first.read_text(encoding="utf-8"))))
     assert "a run would not begin: another study file is also named live" in unchanged.works("plan", *asked)
     assert "another study file is also named live" in unchanged.shortloop("run", *asked).fails()
     taken = unchanged.works("run", *asked, "--take-over")

@@ -75,8 +75,7 @@ def test_they_set_everything_up_first(clone: Path, tmp_path: Path, command: str)
 def test_make_run_runs_the_main_pipeline(clone: Path, tmp_path: Path) -> None:
     study = tmp_path / "study.toml"  # the default one takes a minute
     study.write_text(STUDY, encoding="utf-8")
-    said = said_in(clone, command_of(SET_UP, "make run"), STUDY=str(study))
-    assert "jobs built, 0 reused" in said
+    assert "jobs built, 0 reused" in said_in(clone, command_of(SET_UP, "make run"), STUDY=str(study))
     assert (clone / "results/simulated/report.html").is_file()
 
 

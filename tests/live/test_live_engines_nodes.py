@@ -247,8 +247,7 @@ def nodes(project: NodesProject) -> Iterator[Nodes]:
 
 def run(nodes: Nodes, *words: str, script: str = "n") -> tuple[str, list[str]]:
     """Run a script; what was said, and the jobs that were built."""
-    project = nodes.project
-    done = project.shortloop("run", script, *words, SHORTLOOP_ENGINE=f"dask:{nodes.address}").ok()
+    done = nodes.project.shortloop("run", script, *words, SHORTLOOP_ENGINE=f"dask:{nodes.address}").ok()
     assert "has read" not in done.stdout
     return done.stdout, re.findall(r"\] built .*? (main-\d+)", done.stdout)
 

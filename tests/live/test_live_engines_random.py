@@ -113,8 +113,7 @@ class Attack:
 
     def check(self, groups: int, what: str) -> None:
         found = values_of(self.project)
-        expected = {**self.expected, "lines": self.expected["lines"][:groups]}
-        for name, values in expected.items():
+        for name, values in {**self.expected, "lines": self.expected["lines"][:groups]}.items():
             np.testing.assert_array_equal(found[name], values, err_msg=f"{what}: {name}")
 
 

@@ -173,8 +173,7 @@ class ExaxProject(EmptyProject):
     def go(self) -> tuple[dict[str, Any], str]:
         """Run it, which must work: what it found, and what it said."""
         done = self.ax("run", "rows").ok()
-        loaded = self.read_json("last.json")
-        return loaded, done.stdout + done.stderr
+        return self.read_json("last.json"), done.stdout + done.stderr
 
     def said(self, *command: str) -> str:
         return self.ax(*command).ok().stdout

@@ -265,8 +265,7 @@ def test_whatever_computes_units_leaves_the_same(project: FailingProject, engine
         "the process that computed it ended: signal 9 (SIGKILL)",
         "the process that computed it ended: exit with status 7",
     ]
-    found = [each.partition(", each time")[0] for each in fit.errors.values()]
-    assert found == expected
+    assert [each.partition(", each time")[0] for each in fit.errors.values()] == expected
     assert [*fit.errors] == [f"g{unit}" for unit in range(6)]
     assert [*factors.errors] == [*range(6)]
     project.mend()
@@ -288,8 +287,7 @@ def test_a_unit_is_computed_again_as_often_as_its_stage_says(project: FailingPro
     project.mend()
     project.ask(groups=100, shift=100)
     project.fault("fit", 50, "raise")
-    said = project.go("slices").fails()
-    assert "computed 8 times: ZeroDivisionError: a fault; " in said
+    assert "computed 8 times: ZeroDivisionError: a fault; " in project.go("slices").fails()
     assert project.computed().count("fit 50") == 8
 
 

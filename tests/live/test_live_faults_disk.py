@@ -40,8 +40,7 @@ def toy() -> Iterator[DagProject]:
 def fill(disk: Path, left: int) -> None:
     """Leave that many bytes, in whole pages."""
     page = os.sysconf("SC_PAGE_SIZE")
-    free = shutil.disk_usage(disk).free
-    (disk / "filler").write_bytes(bytes(free - left // page * page))
+    (disk / "filler").write_bytes(bytes(shutil.disk_usage(disk).free - left // page * page))
 
 
 @first_cases(2, "left", [0, 60_000, 180_000])

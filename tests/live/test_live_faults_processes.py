@@ -167,8 +167,7 @@ def test_two_runs_at_once(toy: DagProject) -> None:
 @pytest.mark.slow
 def test_many_that_load_the_methods_at_once(toy: DagProject) -> None:
     assert load_methods(toy, 4) == [0, 0, 0, 0]
-    nodes = toy.new_chains()
-    goes_on(toy, nodes, set())
+    goes_on(toy, toy.new_chains(), set())
 
 
 ALLOCATE = """
@@ -210,8 +209,7 @@ def test_shortloop_gc_during_a_run_is_refused(toy: DagProject) -> None:
     toy.break_at("analysis", nodes[1].number, "hold")
     running = toy.start()
     toy.wait_until_reached()
-    said = toy.shortloop("gc", "--delete").fails()
-    assert "a run is in progress" in said
+    assert "a run is in progress" in toy.shortloop("gc", "--delete").fails()
     toy.mend()
     ran = toy.end(running)
     assert ran.status == 0

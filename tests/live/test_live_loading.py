@@ -126,8 +126,7 @@ def test_code_that_is_changed_and_put_back_while_a_job_runs(one: Outside) -> Non
     late = one.write("methods/late.py", "K = 1\n")
     one.write_method("stash", LOADS.format("late"))
     one.order("stash")
-    said = swapped(one, late, "K = 2\n")
-    assert "the code of methods.late changed while" in said
+    assert "the code of methods.late changed while" in swapped(one, late, "K = 2\n")
     assert one.last() == (1, True)
 
 
@@ -141,8 +140,7 @@ def test_code_that_is_changed_and_put_back_after_it_was_loaded_costs_nothing(one
         one.wait_until_held("after", running)
         unseen_edit(late, "K = 2\n")
         unseen_edit(late, "K = 1\n")
-    said = end(running)
-    assert "again" not in said
+    assert "again" not in end(running)
     assert one.last() == (1, True)
 
 

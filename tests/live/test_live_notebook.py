@@ -149,8 +149,7 @@ def test_jobs_of_cells_are_jobs_like_others(project: NotebookProject) -> None:
         assert "code of a_slopes.DEGREE" in kernel.run("DEGREE = 2\n" + BUILD)
         kernel.run("DEGREE = 1\n" + BUILD)
         project.computed()
-        edited = HELPERS.replace("[0]", "[-1]")
-        assert "code of a_slopes.line" in kernel.run(edited + BUILD)
+        assert "code of a_slopes.line" in kernel.run(HELPERS.replace("[0]", "[-1]") + BUILD)
         assert project.computed() == ["a", "b", "c"]
         kernel.run(HELPERS + BUILD)
         assert project.computed() == []

@@ -66,8 +66,7 @@ def test_what_a_change_touches_is_fitted_again(project: PanelProject) -> None:
     assert re.search(r"built panel_fit +00\d .* s  plain invest: ", done.stdout)
     assert re.search(r"built panel_diagnostics .* [1-3] of [34] units computed; ", done.stdout)
     after = project.table("coefficients")
-    changed = before["firm"][(before["params"] != after["params"]).to_numpy()]
-    assert set(changed) == {"F03"}
+    assert set(before["firm"][(before["params"] != after["params"]).to_numpy()]) == {"F03"}
     with_another = pd.concat([frame, frame[frame["firm"] == "F01"].assign(firm="F99")])
     with_another.to_csv(project.folder / "firms.csv", index=False)
     assert project.built() == {"import_panel": 1, **BEFORE, **fitted_again}

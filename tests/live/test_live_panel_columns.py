@@ -77,8 +77,7 @@ def test_what_reads_a_column_is_fitted_again(project: PanelProject, form: str) -
 def test_rows_and_groups_that_are_added_fit_their_blocks_again(project: PanelProject) -> None:
     frame = positive()
     built(project, frame)
-    longer = pd.concat([frame, frame[frame["firm"] == "F04"].iloc[:1]])
-    assert built(project, longer) == BOTH
+    assert built(project, pd.concat([frame, frame[frame["firm"] == "F04"].iloc[:1]])) == BOTH
     for name in ("A", "Z"):  # the first and the last of all
         assert built(project, pd.concat([frame, frame[:20].assign(firm=name)])) == BOTH
     assert built(project, frame) == {}
@@ -158,8 +157,7 @@ def test_a_text_that_is_new_in_a_group_fits_its_block_again(fresh: PanelProject,
         mine = after[after["firm"] == firm].set_index("term")["params"].dropna()
         assert list(mine.index) == ["Intercept", "value", *(f"kind[T.{level}]" for level in levels[1:])]
         np.testing.assert_allclose(mine, [theirs.iloc[0], theirs.iloc[-1], *theirs.iloc[1:-1]], rtol=1e-9)
-    said = fresh.table("fits").set_index("firm")["said"]
-    assert "there are no kind[T.e last]" in said["F00"]
+    assert "there are no kind[T.e last]" in fresh.table("fits").set_index("firm")["said"]["F00"]
 
 
 def test_what_runs_again_where_texts_change(fresh: PanelProject) -> None:
@@ -173,8 +171,7 @@ def test_what_runs_again_where_texts_change(fresh: PanelProject) -> None:
 
     groupwise = frame.sort_values("firm", kind="stable", ascending=False)
     assert built_of_texts(fresh, groupwise) == {"panel_report": 1}  # each group has its rows as they were
-    backwards = frame.iloc[::-1]
-    assert built_of_texts(fresh, backwards)["panel_fit"] == 4
+    assert built_of_texts(fresh, frame.iloc[::-1])["panel_fit"] == 4
     np.testing.assert_allclose(fresh.table("coefficients")["params"], before["params"], rtol=1e-9)
 
     renamed = frame.replace({"kind": {"b": "B"}})
@@ -267,15 +264,13 @@ def test_a_dataset_of_ones_own(project: PanelProject) -> None:
     done = project.ax("run", "own").ok()
     found = next(line.split()[3] for line in done.stdout.splitlines() if "] built panel_results" in line)
     frame = f"import shortloop; print(shortloop.load('{found}').to_frame().to_json(double_precision=15))"
-    said = project.python(frame)
-    mine = pd.DataFrame(json.loads(said)).reset_index(drop=True)
+    mine = pd.DataFrame(json.loads(project.python(frame))).reset_index(drop=True)
     pd.testing.assert_frame_equal(mine, of_file, check_dtype=False, rtol=1e-12)
 
 
 def test_results_are_datasets_if_that_is_asked_for(project: PanelProject) -> None:
     project.write_panel("datasets = true\n" + PANEL)
-    built = project.built()
-    assert built["panel_dataset"] == 1
+    assert project.built()["panel_dataset"] == 1
     summary = project.summary()
     (job,) = (each["job"] for each in summary["jobs"] if each["stage"] == "panel_dataset")
     shown = project.ax("grep", "--format", "json", "F01", f"{job}/coefficients").stdout

@@ -166,8 +166,7 @@ class World:
         nodes = chains(self.rng.randrange(100, 103))  # none like those of the first
         self.other.write_dag(nodes)
         self.toy.stop_server()
-        ran = self.other.go(*COMMAND)
-        for job, values in zip(ran.jobs, expected(nodes), strict=True):
+        for job, values in zip(self.other.go(*COMMAND).jobs, expected(nodes), strict=True):
             np.testing.assert_array_equal(np.load(self.toy.job_folder(job) / "x.npy"), values)
         if self.rng.random() < 0.5:
             self.delete_by(self.other)

@@ -152,8 +152,7 @@ def test_what_is_wrong_is_said_once(project: Reusing) -> None:
     project.go()
     script = project.folder / "build_scripts/build_one.py"
     script.write_text(DECORATED.replace("number.txt", "gone.txt"), encoding="utf-8")
-    said = project.shortloop("run", "one").fails()
-    assert said.count("gone.txt") == 1
+    assert project.shortloop("run", "one").fails().count("gone.txt") == 1
     script.write_text(
         DECORATED.replace("    print", "    raise ValueError('no')\n    print"), encoding="utf-8"
     )

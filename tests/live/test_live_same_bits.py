@@ -51,8 +51,7 @@ def digests(project: LiveProject) -> dict[tuple[str, str | None, str], str]:
     found = {}
     for (stage, participant), job in project.run("core").items():
         for file in project.job_folder(job).glob("*.npy"):
-            content = hashlib.sha256(file.read_bytes()).hexdigest()
-            found[stage, participant, file.name] = content
+            found[stage, participant, file.name] = hashlib.sha256(file.read_bytes()).hexdigest()
     return found
 
 

@@ -183,8 +183,7 @@ def test_sockets_in_a_folder_of_everybody_are_closed_by_their_own_mode(stopped: 
 def test_another_user_is_told_whose_server_it_is(toy: DagProject, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(toy.folder)
     assert answers()
-    said = of_another(answers)
-    assert said.startswith("the exax server of this project belongs to another user\n")
+    assert of_another(answers).startswith("the exax server of this project belongs to another user\n")
 
 
 def wait_until_alone(folder: Path) -> None:

@@ -101,8 +101,7 @@ def test_thesis_data_give_the_thesis_confusions(project: LiveProject) -> None:
 def test_real_recordings_run_to_the_report(
     project: LiveProject, name: str, participants: int, over_time: float, generalization: float
 ) -> None:
-    data = needs("data")
-    summary = run_study(project, ROOT / "studies" / f"{name}.toml", SHORTLOOP_DATA=str(data))
+    summary = run_study(project, ROOT / "studies" / f"{name}.toml", SHORTLOOP_DATA=str(needs("data")))
     (found,) = summary["findings"]
     assert found["group"]["participants"] == participants
     assert found["group"]["curve"]["peak"] > over_time

@@ -292,8 +292,7 @@ def test_modules_beside_the_notebook_are_refused(tmp_path: Path, monkeypatch: py
 
 
 def test_two_stages_in_a_cell_and_stages_that_call_each_other() -> None:
-    both = "@ax.stage\ndef helper(x: int):\n    return x + 1\n\n" + FIT
-    cells = Cells(both)
+    cells = Cells("@ax.stage\ndef helper(x: int):\n    return x + 1\n\n" + FIT)
     assert cells.called(3) == {"y": 4}
     assert cells.written("helper").name == "helper"
     assert cells.written().text.count("_shortloop_stage") == 2  # the import, and one stage

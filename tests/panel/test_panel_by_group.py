@@ -146,5 +146,4 @@ def test_wrong_settings(settings: dict[str, Any], said: str) -> None:
 
 
 def test_one_column_may_make_groups() -> None:
-    found = fit_frame(FRAME, "g", model="ols", formula="y ~ x")
-    assert found.fits()["status"].tolist() == ["fitted"]
+    assert fit_frame(FRAME, "g", model="ols", formula="y ~ x").fits()["status"].tolist() == ["fitted"]

@@ -259,8 +259,7 @@ def test_rows_are_as_their_influence(link: str | None) -> None:
     rows, theirs = shown(0, link)
     np.testing.assert_allclose(rows.fitted, theirs.fittedvalues, rtol=1e-9)
     np.testing.assert_allclose(rows.residuals, theirs.resid_pearson, rtol=1e-7, atol=1e-9)
-    leverage = theirs.get_hat_matrix_diag(observed=False)
-    np.testing.assert_allclose(rows.leverage, leverage, rtol=1e-7)
+    np.testing.assert_allclose(rows.leverage, theirs.get_hat_matrix_diag(observed=False), rtol=1e-7)
     assert rows.leverage.sum() == pytest.approx(2)
 
 

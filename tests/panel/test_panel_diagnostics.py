@@ -96,8 +96,7 @@ def test_least_squares_is_as_its_influence(seed: int, unit: float) -> None:
 
 
 def test_weights_are_those_of_whitened_rows() -> None:
-    design = drawn(1)
-    rows, theirs = found_of(design, "wls")
+    rows, theirs = found_of(drawn(1), "wls")
     whitened = sm.OLS(theirs.model.wendog, theirs.model.wexog).fit().get_influence()
     np.testing.assert_allclose(rows.fitted, theirs.fittedvalues)
     np.testing.assert_allclose(rows.residuals, theirs.wresid, atol=1e-12)
@@ -234,5 +233,4 @@ def test_the_worst_come_first_and_those_without_numbers_not_at_all() -> None:
 @pytest.mark.parametrize("by", CRITERIA)
 def test_a_reason_is_in_words(by: Any) -> None:
     values = {"outlying": 0.0432, "largest": 5.4, "jarque_bera": 3.2, "cook": np.nan, "agreement": 0.2}
-    said = reason({**values, "leverage": 7.0}, by)
-    assert "nan" not in said
+    assert "nan" not in reason({**values, "leverage": 7.0}, by)

@@ -76,8 +76,7 @@ SLOW = pytest.mark.slow
 
 @first_cases(1, "by", ["outliers", "leverage", "normality", "influence", "fit"])
 def test_only_fitted_groups_are_worst(tmp_path: Path, by: str) -> None:
-    file = drawn(tmp_path, f'worst = 50, worst_by = "{by}"')
-    titles = [title for title, _ in file.bookmarks]
+    titles = [title for title, _ in drawn(tmp_path, f'worst = 50, worst_by = "{by}"').bookmarks]
     assert len(titles) == 11
     assert "town = 東京, shop = 1" not in titles
     if by not in ("leverage", "influence"):
@@ -250,8 +249,7 @@ def test_of_many_rows_the_furthest_are_drawn(tmp_path: Path) -> None:
     standardized[[17, 40_000]] = 30.0, -40.0
     sheet = page_of(HEAD, rows_with(standardized=standardized, residuals=standardized, normal=standardized))
     file = PdfFile(document([sheet], "x"))
-    dots = len(re.findall(r" l S\n", file.pages[0]))
-    assert 3.4 * DRAWN < dots <= 4 * DRAWN
+    assert 3.4 * DRAWN < len(re.findall(r" l S\n", file.pages[0])) <= 4 * DRAWN
     assert {"18", "40001"} <= {*file.texts(0)}
     assert any(
         text.endswith("of 50,000 rows are drawn, the most extreme ones among them.") for text in file.texts(0)

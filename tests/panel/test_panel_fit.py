@@ -46,8 +46,7 @@ def fitted(
 ) -> tuple[Fits, list[tuple[str, ...]]]:
     model = ModelSettings.model_validate(settings)
     made = from_frame(frame, ["g"])
-    fitter = Fitter(model, Equation(model.formula, outcome), made)
-    return fitter.fit(), list(made.keys)
+    return Fitter(model, Equation(model.formula, outcome), made).fit(), list(made.keys)
 
 
 def same(fits: Fits, g: int, theirs: Any, batched: bool | None = None) -> None:
@@ -86,8 +85,7 @@ def test_a_group_that_lacks_a_text_has_no_coefficient_of_it(formula: str) -> Non
     for g, (key,) in enumerate(keys):
         part = each(frame)[key]
         design = Formula(formula).get_model_matrix(part)
-        theirs = sm.OLS(design.lhs, design.rhs).fit()
-        same(fits, g, theirs, batched=True)
+        same(fits, g, sm.OLS(design.lhs, design.rhs).fit(), batched=True)
     said = fit_frame(lacking_texts(), ["g"], model="ols", formula="y ~ x + k").said
     assert said[3:6] == ["in this group there are no k[T.c]", "", "in this group there are no k[T.b]"]
 

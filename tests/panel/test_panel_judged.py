@@ -99,8 +99,7 @@ def check(folder: Path, seed: int, groups: int, specifications: int, models: lis
         for group, part in rows.groupby("g"):
             own = coefficients[coefficients["g"] == group].set_index("term")
             own.index = own.index.str.replace(" ", "")
-            order = tuple(own.index[own["params"].notna()])
-            judge = Judge(asked, formula, used, level, part, order)
+            judge = Judge(asked, formula, used, level, part, tuple(own.index[own["params"].notna()]))
             row: Any = fits.loc[group]
             found += [f"{asked} {group}: {each}" for each in wrong(judge, own, row)]
             batched += int(row["path"] == "batched" and row["status"] == "fitted")

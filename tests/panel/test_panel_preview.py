@@ -169,8 +169,7 @@ def test_of_several_the_one_with_the_most_groups(tmp_path: Path, rows: pd.DataFr
 
 def test_a_table_as_it_is_written_elsewhere(tmp_path: Path, rows: pd.DataFrame) -> None:
     rows = rows.rename(columns={"invest": "net invest", "value": "größe.m"}).assign(firm="Ü" + rows["firm"])
-    text = rows.to_csv(index=False, sep=";", decimal=",")
-    (tmp_path / "a.csv").write_text(text, encoding="cp1252")
+    (tmp_path / "a.csv").write_text(rows.to_csv(index=False, sep=";", decimal=","), encoding="cp1252")
     done = shortloop(tmp_path, "init", "my-panel", "--data", "a.csv")
     assert done.returncode == 3, done.stderr
     assert 'formula = "`net invest` ~ `größe.m`"' in done.stdout

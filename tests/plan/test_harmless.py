@@ -364,8 +364,7 @@ def test_a_declaration_of_another_job_is_damage(chain: Chain) -> None:
         {"y": 1},
     ):
         forged = {**plain, "harmless": [{**plain["harmless"][0], **how}]}
-        text = json.dumps({**forged, "hash": digest(forged)})
-        (folder / MANIFEST).write_text(text, encoding="utf-8")
+        (folder / MANIFEST).write_text(json.dumps({**forged, "hash": digest(forged)}), encoding="utf-8")
         assert manifest_problem(folder) == "manifest.json is damaged", how
 
 

@@ -125,8 +125,7 @@ def job(folder: Path, name: str, **record: Any) -> Built:
 def test_old_names_become_those_of_now(project: Path, said: str, now: str) -> None:
     located = {"1": "/old/S1.npz", "2": "/old/S2.npz", "3": "/old/S3.npz"}
     rejected = job(project, "main-1", problem=said, located=located)
-    files = {"1": Path("/new/person.npz"), "3": Path("/old/S1.npz")}
-    assert problem_of(rejected, [], files) == now
+    assert problem_of(rejected, [], {"1": Path("/new/person.npz"), "3": Path("/old/S1.npz")}) == now
 
 
 def test_names_are_also_those_of_the_jobs_above(project: Path) -> None:

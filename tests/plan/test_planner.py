@@ -117,8 +117,7 @@ def test_a_setting_that_is_put_back_while_a_job_above_may_come_out_the_same(chai
     assert list(chain.run()) == ["last"]
     chain.options["last"] = {}
     write(chain.project, "shortloop/first.py", "def f(): return 2\n")
-    plan = chain.plan()
-    assert plan["last"] == (PERHAPS, "if second comes out different")
+    assert chain.plan()["last"] == (PERHAPS, "if second comes out different")
     chain.options["last"] = {"count": 5}  # never made: it is built whatever comes out above
     assert chain.plan()["last"] == (BUILD, "option count: 4 → 5")
     chain.options["last"] = {}
@@ -359,8 +358,7 @@ def test_what_was_read_young_is_read_once_more(package: Path, monkeypatch: pytes
 
 def planned(contents: list[str], pipeline: str = "p") -> tuple[str, str]:
     with Store() as store:
-        plan = Planner(Lookup(store, pipeline))
-        job = plan.build("first", partition="A", files={"study": contents})
+        job = Planner(Lookup(store, pipeline)).build("first", partition="A", files={"study": contents})
     return job.plan, job.reason
 
 

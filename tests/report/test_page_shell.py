@@ -165,8 +165,7 @@ def test_names_cannot_become_markup_or_reach_a_terminal(tmp_path: Path) -> None:
 
 def test_cells_are_read_back() -> None:
     rows = [("a,b", 0.1 + 0.2, 3, None), ('say "x"', math.nan, True, "1\n2")]
-    text = csv_text(["name", "value (V)", "n", "note"], rows)
-    head, *found = csv.reader(io.StringIO(text))
+    head, *found = csv.reader(io.StringIO(csv_text(["name", "value (V)", "n", "note"], rows)))
     assert head == ["name", "value (V)", "n", "note"]
     assert found == [["a,b", "0.30000000000000004", "3", ""], ['say "x"', "", "yes", r"1\n2"]]
     with pytest.raises(ValueError, match="1 cells in a table of 2 columns"):

@@ -191,6 +191,5 @@ def test_a_job_of_methods_that_exax_had_not_loaded_again(toy: Toy) -> None:
         return [("shortloop.a", older)]
 
     toy.exax.loaded = stale  # type: ignore[method-assign]
-    built = toy.build()
-    assert built.job == "main-1"
+    assert toy.build().job == "main-1"
     assert not (toy.project / "workdirs/main/main-0" / FINISHED).exists()

@@ -43,8 +43,7 @@ def settings(file: Path, content: bytes) -> SettingsFile:
 
 def test_a_run_that_ended(tmp_path: Path) -> None:
     content = b'name = "small"\r\n\n# \xff \xc3\xa9\n'
-    given = settings(tmp_path / "s.toml", content)
-    with recorded("build_toy small", given, "") as recorder:
+    with recorded("build_toy small", settings(tmp_path / "s.toml", content), "") as recorder:
         (tmp_path / "s.toml").write_bytes(b"edited while it ran")
         jobs = [Built("main-1", "first", "A", fresh=True, reason="new"), Built("main-0", "last", None)]
         recorder.jobs = jobs

@@ -77,8 +77,7 @@ def done(stage: UnitsStage, folder: Path, *earlier: Path) -> tuple[Any, int]:
         for unit in range(len(stage.units())):
             if unit not in rows:
                 rows[unit] = compute_row(stage, unit)
-        ordered = [rows[unit] for unit in sorted(rows)]
-        write_output(stage, task, {}, [], rows=ordered, taken=taken)
+        write_output(stage, task, {}, [], rows=[rows[unit] for unit in sorted(rows)], taken=taken)
     return open_result(folder), sum(taken.values())
 
 

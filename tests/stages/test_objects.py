@@ -113,8 +113,7 @@ def test_what_others_wrote_is_read_only_if_told(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(TransientError, match="is not read, as somebody else may have written it") as caught:
         found["model"]
     assert 'shortloop.load("main-1", trusted=True)' in caught.value.message
-    told = open_result(found.path, Where(trusted=True))
-    assert type(told["model"]) is LinearRegression
+    assert type(open_result(found.path, Where(trusted=True))["model"]) is LinearRegression
 
 
 def test_other_versions_of_its_libraries_are_named(tmp_path: Path) -> None:

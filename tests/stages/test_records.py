@@ -102,8 +102,7 @@ def test_a_created_array_is_shared_with_forks(job: Path) -> None:
             os._exit(0)
         assert os.waitpid(child, 0)[1] == 0
     write_record("train", None, {"a": Values(None, "", "")})
-    expected = [[0, 0], [1, -1], [2, -2], [3, -3]]
-    np.testing.assert_array_equal(open_result(job).arrays["a"], expected)
+    np.testing.assert_array_equal(open_result(job).arrays["a"], [[0, 0], [1, -1], [2, -2], [3, -3]])
     assert open_result(job).arrays["a"].dtype == np.int16
 
 

@@ -27,8 +27,7 @@ SPAN = Span(offset=24, shape=(3, 4, 5), strides=(176, 8, 32), dtype="<f8")
 
 def write(file: Path, values: np.ndarray = VALUES) -> None:
     """Matrices by columns, each after 16 bytes of something else."""
-    content = b"".join(b"8 bytes " * 2 + each.T.tobytes() for each in values)
-    file.write_bytes(b"before! " + content)
+    file.write_bytes(b"before! " + b"".join(b"8 bytes " * 2 + each.T.tobytes() for each in values))
 
 
 @pytest.fixture

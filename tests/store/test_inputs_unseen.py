@@ -143,8 +143,7 @@ def test_two_processes_at_once(project: Path) -> None:
     hashes = project / "workdirs/.cache/inputs/blake3.json"
     stored = json.loads(hashes.read_text(encoding="utf-8"))
     assert all(entry[-1] == expected(Path(file).read_bytes()) for file, entry in stored.items())
-    leftovers = [file for file in hashes.parent.iterdir() if file.name.startswith(".")]
-    assert leftovers == []
+    assert [file for file in hashes.parent.iterdir() if file.name.startswith(".")] == []
 
 
 @pytest.fixture

@@ -86,8 +86,7 @@ def test_a_touched_or_copied_job_is_read_once_and_reused(
 def test_a_lost_index_believes_no_manifest_without_reading(project: Path, folder: Path) -> None:
     manifest = read_manifest(folder)
     assert manifest is not None
-    forged = replace(manifest, parts=TWO, key=TWO.key())
-    write_manifest(folder, forged)
+    write_manifest(folder, replace(manifest, parts=TWO, key=TWO.key()))
     shutil.rmtree(project / "workdirs/main/.shortloop")
     assert find(TWO.key()) is None
     assert not (folder / FINISHED).exists()

@@ -198,8 +198,7 @@ def test_projects_that_share_two_workdirs_never_wait_for_each_other_for_ever(pro
     """Each names them in another order."""
     other = on_the_same_workdir(project)
     shared = ("\tzebra ./elsewhere/other\n", f"\tant {project}/workdirs/main\n")
-    text = (other / "accelerator.conf").read_text(encoding="utf-8")
-    head, _, tail = text.partition("workdirs:\n")
+    head, _, tail = (other / "accelerator.conf").read_text(encoding="utf-8").partition("workdirs:\n")
     tail = tail[tail.index("method packages") :]
     for folder, lines in ((project, shared), (other, shared[::-1])):
         each = "".join(lines).replace("./elsewhere", str(project / "elsewhere"))

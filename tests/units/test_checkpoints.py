@@ -143,8 +143,7 @@ def test_killed_processes_lose_only_what_they_were_at(tmp_path: Path) -> None:
         break
     assert sorted(set(ran)) == list(range(40))
     assert len(ran) < 40 + 3 * 2  # each kill costs at most a unit of each process
-    squares = np.load(folder / "squares.npy")
-    assert (squares == (np.arange(40) ** 2)[:, np.newaxis]).all()
+    assert (np.load(folder / "squares.npy") == (np.arange(40) ** 2)[:, np.newaxis]).all()
 
 
 def pages(folder: Path, monkeypatch: pytest.MonkeyPatch, stop_after: int = 9, code: str = "") -> list[str]:
@@ -267,8 +266,7 @@ def test_each_process_has_a_file_of_its_own(tmp_path: Path, monkeypatch: pytest.
     found = row_keeper(job_folder(tmp_path, 7), monkeypatch, 401)
     found.keep_rows({0: b"0"})
     for number in (1, 2):
-        child = os.fork()
-        if not child:
+        if not os.fork():
             for unit in range(number, 400, 2):
                 found.keep_rows({unit: f"{unit}".encode() * 50})
             os._exit(0)

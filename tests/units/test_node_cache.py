@@ -167,8 +167,7 @@ def test_several_at_once(tmp_path: Path) -> None:
         for data in contents:
             piece = Piece(hash_of(data), 1000, 0, data)
             assert caches[number].put([piece], f"{number:02x}") == ""
-        made = mirror(caches[number], files)
-        return made.folder
+        return mirror(caches[number], files).folder
 
     with ThreadPoolExecutor(8) as pool:
         (folder,) = set(pool.map(one, range(8)))

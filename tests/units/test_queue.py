@@ -86,8 +86,7 @@ def test_forked_processes_share_one_counter(job: Path, workers: int, count: int,
     units = units_of(costs)
     results = drawn_by_forks(units, [pause] * workers)
     assert len({pid for pid, _ in results}) == workers
-    everything = [unit for _, mine in results for unit in mine]
-    assert sorted(everything) == list(range(count))
+    assert sorted([unit for _, mine in results for unit in mine]) == list(range(count))
     for _, mine in results:  # each worker's own share comes largest first
         assert [costs[unit] for unit in mine] == sorted((costs[unit] for unit in mine), reverse=True)
     assert list(units.batches()) == []  # nor is anything left for the parent

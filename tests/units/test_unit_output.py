@@ -78,8 +78,7 @@ print("after")
 
 
 def units(folder: Path, names: object, fails: bool) -> dict[str, str]:
-    said = fresh_python(CODE.format(names=names, fails=fails), folder)
-    assert said == ("" if fails else "after\n")
+    assert fresh_python(CODE.format(names=names, fails=fails), folder) == ("" if fails else "after\n")
     text = (folder / "OUTPUT/0").read_bytes()
     return {each.unit: text[each.begin : each.end].decode() for each in printed_units(folder / "OUTPUT/0")}
 
@@ -94,8 +93,7 @@ def test_each_unit_has_its_own(tmp_path: Path, names: list[str] | None, fails: b
 
 
 def test_silent_units_leave_no_file_and_an_index_may_be_cut_short(tmp_path: Path) -> None:
-    code = CODE.format(names=None, fails=False).replace("range(6)", "range(1)")
-    fresh_python(code, tmp_path)
+    fresh_python(CODE.format(names=None, fails=False).replace("range(6)", "range(1)"), tmp_path)
     assert os.listdir(tmp_path / "OUTPUT") == []
     (tmp_path / "0.units").write_text('["a", 0, 3]\n["b", 3', encoding="utf-8")
     assert [*map(tuple, printed_units(tmp_path / "0"))] == [("a", 0, 3)]

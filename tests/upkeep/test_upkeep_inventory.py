@@ -69,8 +69,7 @@ def test_what_a_job_is(jobs: ToyJobs) -> None:
 
 def test_what_a_needed_job_was_made_from_is_needed(jobs: ToyJobs) -> None:
     """Though jobs that came out the same have taken the places of some."""
-    one = jobs.make(method="one")
-    two = jobs.make(method="two", above={"all": [one]})
+    two = jobs.make(method="two", above={"all": [jobs.make(method="one")]})
     jobs.make(method="one", options={"x": 1})
     jobs.make(method="three", above={"two": two})
     jobs.make(method="two", options={"x": 1})

@@ -66,8 +66,7 @@ def _trained_bin(args: tuple[int, Any]) -> str:
 def test_same_bits(estimator: Any, tmp_path: Path) -> None:
     data, labels = features()
     forwards = [trained(x, labels, estimator) for x in data]
-    backwards = [trained(x, labels, estimator) for x in data[::-1]][::-1]
-    assert forwards == backwards
+    assert forwards == [trained(x, labels, estimator) for x in data[::-1]][::-1]
     assert len(set(forwards)) == 4
     np.save(tmp_path / "features.npy", data)
     mapped = np.load(tmp_path / "features.npy", mmap_mode="r")
@@ -99,8 +98,7 @@ def both(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[np.ndarray, np
     x[:, :, 2] = LABELS + (IN_FOLDS == 0) * rng.standard_normal(TRIALS)
     file = tmp_path / "data"
     file.write_bytes(b"12345678" + x.transpose(0, 2, 1).tobytes())
-    step = x[0].nbytes
-    mapped = Span(8, x.shape, (step, 8, 8 * TRIALS), "<f8").map(file)
+    mapped = Span(8, x.shape, (x[0].nbytes, 8, 8 * TRIALS), "<f8").map(file)
     x.flags.writeable = False
     assert not mapped[0].flags.c_contiguous
     return x, mapped

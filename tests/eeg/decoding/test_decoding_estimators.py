@@ -187,8 +187,7 @@ def test_refit_and_apply(path: str, params: dict[str, Any], within: bool) -> Non
         scaler = StandardScaler().fit(x[folds != fold])
         machine = own(path, params).fit(scaler.transform(x[folds != fold]), labels[folds != fold])
         for test_bin in range(2):
-            predicted = machine.predict(scaler.transform(test[test_bin]))
-            for trial, k in enumerate(predicted):
+            for trial, k in enumerate(machine.predict(scaler.transform(test[test_bin]))):
                 if not within or folds[trial] == fold:
                     expected[test_bin, trial, k] += 1
     np.testing.assert_array_equal(votes, expected)
@@ -348,11 +347,9 @@ def test_fits_of_one_object_are_apart_with_weights_of_classes_or_without() -> No
     first = Shared().fit(x, labels)
     Shared().fit(x, labels[::-1])
     np.testing.assert_array_equal(first.predict(x), labels)
-    rng = np.random.default_rng(0)
-    x, labels = rng.normal(size=(40, 2)), np.repeat([0, 1], [34, 6])
+    x, labels = np.random.default_rng(0).normal(size=(40, 2)), np.repeat([0, 1], [34, 6])
     plain = Curved().fit(x, labels).predict(x)
-    balanced = Curved().fit(x, labels, balanced=True).predict(x)
-    assert not np.array_equal(plain, balanced)
+    assert not np.array_equal(plain, Curved().fit(x, labels, balanced=True).predict(x))
     np.testing.assert_array_equal(Curved().fit(x, labels).predict(x), plain)
 
 
@@ -369,12 +366,10 @@ def decisions(fitted: Fitted, x: np.ndarray) -> np.ndarray:
 def test_decisions_of_the_matlab_svm(n_classes: int, scale: float | str, C: float) -> None:
     x, labels, fresh = problem(n_classes, n_classes)
     if scale == "auto":
-        pairs = cdist(x, x)[labels[:, np.newaxis] != labels]
-        divisor = float(np.median(pairs))
+        divisor = float(np.median(cdist(x, x)[labels[:, np.newaxis] != labels]))
     else:
         divisor = float(scale)
-    settings = MatlabSvmSettings(C=C, kernel_scale=scale, tol=1e-10)
-    fitted = settings.fit(x, labels)
+    fitted = MatlabSvmSettings(C=C, kernel_scale=scale, tol=1e-10).fit(x, labels)
     found = decisions(fitted, fresh)
     machine = SVC(kernel="linear", C=C, tol=1e-10)
     each = [
@@ -414,8 +409,7 @@ ALL = [LinearSvmSettings(), MatlabSvmSettings(), RidgeSettings(), LOGISTIC]
 
 def uneven(seed: int, classes: int, features: int, most: int = 50) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
-    sizes = [most, *rng.integers(12, 20, classes - 1)]
-    labels = rng.permutation(np.repeat(np.arange(classes), sizes))
+    labels = rng.permutation(np.repeat(np.arange(classes), [most, *rng.integers(12, 20, classes - 1)]))
     x = rng.standard_normal((len(labels), features))
     x[:, : classes * 2] += 0.7 * (labels[:, np.newaxis] == np.arange(classes * 2) % classes)
     return x, labels
@@ -532,6 +526,5 @@ def test_many_labellings_are_trained_one_by_one(estimator: EstimatorSettings) ->
     folds = stratified_folds(labels, 4, 0)
     how: dict[str, Any] = {"n_classes": 2, "decoding": decoding, "estimator": estimator}
     curve, _ = retrained_scores(x[np.newaxis], labels, folds, None, None, within=True, **how)
-    models = train_bin(x, labels, folds, **how)
-    votes = cross_validated_votes(models.predicted[np.newaxis], 2)
+    votes = cross_validated_votes(train_bin(x, labels, folds, **how).predicted[np.newaxis], 2)
     np.testing.assert_array_equal(curve, scores_of("balanced-accuracy", votes, labels[np.newaxis], folds)[0])

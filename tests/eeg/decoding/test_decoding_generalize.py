@@ -148,9 +148,7 @@ def test_equal_to_mne(path: str, n_classes: int, within: bool) -> None:
     how: dict[str, Any] = {"n_classes": n_classes, "decoding": decoding, "estimator": estimator}
     models = [train_bin(x, labels, folds, **how) for x in data]
     weights = np.stack([m.weights for m in models])
-    intercepts = np.stack([m.intercepts for m in models])
-    has_model = np.ones((4, 5), dtype=bool)
-    given = (intercepts, has_model)
+    given = (np.stack([m.intercepts for m in models]), np.ones((4, 5), dtype=bool))
     if within:
         votes = [apply_held_out(apply_weights, x, folds, weights, *given, scaling="training") for x in test]
     else:

@@ -127,8 +127,7 @@ def test_fold_without_features_has_no_model_and_is_left_out() -> None:
     np.testing.assert_array_equal(confusions(votes, labels)[0].sum(axis=1), [6, 6, 6])  # of 12 a class
     weights_of_all = stack_weights(models.weights[np.newaxis])
     known = models.intercepts[np.newaxis], np.array([[True, False]])
-    applied = apply_weights(x, weights_of_all, *known, scaling="separate")
-    assert (applied.sum(axis=2) == 1).all()
+    assert (apply_weights(x, weights_of_all, *known, scaling="separate").sum(axis=2) == 1).all()
 
 
 def test_constant_features_are_kept_without_weight_or_score_chance() -> None:
@@ -226,9 +225,7 @@ def test_votes_within_one_phase_are_of_held_out_trials(scaling: str, estimator: 
 def test_only_held_out_trials_reach_a_classifier() -> None:
     # Each fold's classifier says its own class of everything, so a vote tells whose it is.
     folds = np.array([0, 1, 2, 2, 1, 0])
-    weights = np.zeros((1, 3, 3, 4))
-    intercepts = np.eye(3)[np.newaxis]
-    given = folds, weights, intercepts, np.array([[True, True, False]])
+    given = folds, np.zeros((1, 3, 3, 4)), np.eye(3)[np.newaxis], np.array([[True, True, False]])
     votes = apply_held_out(apply_weights, np.ones((6, 4)), *given, scaling="training")
     np.testing.assert_array_equal(votes[0], np.eye(3)[folds] * (folds != 2)[:, np.newaxis])
 
@@ -257,8 +254,7 @@ def test_near_ties(apart: float) -> None:
     votes = apply_weights(
         x, stack_weights(weights), intercepts, np.ones((BINS, VOTERS), dtype=bool), scaling="separate"
     )
-    decisions = decided(x, weights, intercepts)
-    called = decisions.argmax(axis=2)  # (bins, folds, trials)
+    called = decided(x, weights, intercepts).argmax(axis=2)  # (bins, folds, trials)
     np.testing.assert_array_equal(votes, (called[..., np.newaxis] == np.arange(CLASSES)).sum(axis=1))
     single = decided(x.astype(np.float32), weights.astype(np.float32), intercepts.astype(np.float32))
     if apart <= 1e-7:

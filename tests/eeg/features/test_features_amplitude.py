@@ -80,9 +80,7 @@ def test_filter_agrees_with_mne_away_from_the_ends(order: int, lowpass: float) -
 
 
 def test_the_published_size_and_names() -> None:
-    epochs = make_epochs(trials=4, channels=31)
-    asked = AmplitudeSettings(start=-0.0215)
-    got = amplitude_features(epochs, asked)
+    got = amplitude_features(make_epochs(trials=4, channels=31), AmplitudeSettings(start=-0.0215))
     assert got.data.shape == (40, 4, 341)
     assert got.data.dtype == np.float32
     assert got.data.flags.c_contiguous
@@ -158,8 +156,7 @@ def test_features_are_ordered_by_channel_frequency_and_point() -> None:
 
 
 def test_the_published_size() -> None:
-    epochs = make_epochs(trials=2, channels=31)
-    got = power_features(epochs, PowerSettings(start=-0.045))
+    got = power_features(make_epochs(trials=2, channels=31), PowerSettings(start=-0.045))
     assert got.data.shape == (20, 2, 6510)
     assert got.data.dtype == np.float32
     assert got.data.flags.c_contiguous
@@ -300,8 +297,7 @@ def test_bins_follow_each_other_or_are_refused(
     start = -0.7 + (first + nudge) / sfreq
     long_way = [[first + (one * size + sample) * step for sample in range(size)] for one in range(bins)]
     if first < samples and long_way[-1][-1] < samples:
-        indices = bin_samples(times, start=start, bins=bins, size=size, step=step)
-        assert indices.tolist() == long_way
+        assert bin_samples(times, start=start, bins=bins, size=size, step=step).tolist() == long_way
     else:
         with refusal(r"epochs"):
             bin_samples(times, start=start, bins=bins, size=size, step=step)

@@ -128,8 +128,7 @@ def test_samples_without_numbers_are_counted(places: set[tuple[int, int, int]], 
 def said(data: np.ndarray, unit: str = "V") -> list[str]:
     names = tuple(f"E{number}" for number in range(1, data.shape[1] + 1))
     times = np.arange(data.shape[2]) / 100
-    labels = np.arange(len(data)) % 2
-    epochs = Epochs(data, labels, ("a", "b"), times, 100.0, names, unit)
+    epochs = Epochs(data, np.arange(len(data)) % 2, ("a", "b"), times, 100.0, names, unit)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         warn_of_quality(epochs, participant="S1", phase="study")

@@ -279,8 +279,7 @@ def test_openbci(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     for who in ("S1", "S2"):
         (tmp_path / f"data/{who}.txt").write_text(openbci(data), encoding="utf-8")
-    found = proposed(tmp_path / "data", tmp_path / "study")
-    assert "drop" not in found.settings.replace("# drop", "")
+    assert "drop" not in proposed(tmp_path / "data", tmp_path / "study").settings.replace("# drop", "")
 
 
 def test_a_rate_that_is_said_stands_for_times_of_packets(tmp_path: Path) -> None:
@@ -340,8 +339,7 @@ def test_numbers_of_samples_are_no_milliseconds(tmp_path: Path) -> None:
 
 
 def table(seed: int = 0, rows: int = 1000, start: float = 1.7e9) -> pd.DataFrame:
-    rng = np.random.default_rng(seed)
-    data = rng.standard_normal((rows, 3)) * 20
+    data = np.random.default_rng(seed).standard_normal((rows, 3)) * 20
     marker = np.zeros(rows)
     for number, at in enumerate(STARTS):
         marker[at : at + 1 + number] = number % 2 + 1  # held for some samples

@@ -451,8 +451,7 @@ def brainvision(folder: Path, units: list[str], encoding: str = "utf-8") -> Epoc
     marks += [f"Mk{n}=Stimulus,S  {code},{at + 1},1,0" for n, (at, code) in enumerate(EVENTS_UNITS, start=2)]
     (folder / "S1.vmrk").write_text("\n".join([*marks, ""]))
     (folder / "S1.eeg").write_bytes(STEPS.T.tobytes())
-    events = {"face": ["S  1"], "house": ["S  2"]}
-    return read("brainvision", [folder / "S1.vhdr"], events=events)
+    return read("brainvision", [folder / "S1.vhdr"], events={"face": ["S  1"], "house": ["S  2"]})
 
 
 @pytest.mark.parametrize(

@@ -81,8 +81,7 @@ def test_a_missing_file_is_named(folder: Path, pattern: str) -> None:
         "", participant="S1", field="input.files", file=folder / pattern.replace("{participant}", "S1")
     ) as caught:
         find_files(folder, [pattern], participant="S1")
-    error = caught.value
-    assert error.hint
+    assert caught.value.hint
     with refusal("", field="input.power.study"):
         find_files(folder, [pattern], participant="S1", field="input.power.study")
     with refusal("folder", participant="S1", file=folder / "none"):

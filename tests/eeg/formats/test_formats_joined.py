@@ -126,8 +126,7 @@ def test_the_channel_with_nan_is_named_and_not_those_it_spread_to(tmp_path: Path
     ):
         read("fif", [file], preprocessing={"reference": reference})
     if reference == "average":
-        left = ("Fz", "Cz", "Oz", "C3", "C4")
-        own = by_mne(file, left)
+        own = by_mne(file, ("Fz", "Cz", "Oz", "C3", "C4"))
         expected = own - own.mean(axis=1, keepdims=True)
         drop: dict[str, Any] = {"drop": ("Pz",), "preprocessing": {"reference": "average"}}
         bad: dict[str, Any] = {"preprocessing": {"reference": "average", "bads": {"S1": ["Pz"]}}}
@@ -282,8 +281,7 @@ def test_projections_are_those_of_all_channels(tmp_path: Path) -> None:
     raw.set_eeg_reference("average", projection=True, verbose="ERROR")
     file = exported(raw, tmp_path / "S1_raw.fif")
     expected = direct(mne.io.read_raw_fif(file, verbose="ERROR")).get_data(picks=["Fz", "Cz"])
-    epochs = read("fif", [file], picks=("Fz", "Cz"))
-    np.testing.assert_array_equal(epochs.data, expected)
+    np.testing.assert_array_equal(read("fif", [file], picks=("Fz", "Cz")).data, expected)
 
 
 def with_hole(folder: Path, channel: str | None, value: float = np.nan) -> tuple[mne.io.BaseRaw, Path]:

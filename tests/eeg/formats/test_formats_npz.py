@@ -196,8 +196,7 @@ def test_events_name_the_classes_of_files_that_are_joined_and_must_agree(tmp_pat
     refused(read_of_fif, [file], "two classes", "face/big in face and house", events=two)
     refused(read_of_fif, [file], "run phase has no trials of dog", "2 × house/big", classes=("face", "dog"))
     events = {"big": ("face/big", "house"), "cue": ("cue",)}
-    epochs = read_of_fif([file], classes=("big", "cue"), events=events)
-    assert epochs.labels.tolist() == [0, 0, 1, 0, 0]
+    assert read_of_fif([file], classes=("big", "cue"), events=events).labels.tolist() == [0, 0, 1, 0, 0]
     first, second = save_of_fif(tmp_path, make(0)), save_of_fif(tmp_path, make(1), "b-epo.fif")
     assert len(read_of_fif([first, second]).trial_info["rt"]) == 10
     other = save_of_fif(tmp_path, make(2, sfreq=100.0), "c-epo.fif")
@@ -342,8 +341,7 @@ def test_a_file_that_is_cut_short_is_refused(tmp_path: Path, X: np.ndarray, y: n
 
 @pytest.mark.parametrize("kind", ["u1", "i1", "u8"])
 def test_differences_of_small_numbers_do_not_overflow(tmp_path: Path, kind: str) -> None:
-    rng = np.random.default_rng(0)
-    X = rng.permuted(np.tile(np.arange(0, 120, 4), (4, 1)), axis=1).T.astype(kind)
+    X = np.random.default_rng(0).permuted(np.tile(np.arange(0, 120, 4), (4, 1)), axis=1).T.astype(kind)
     np.savez(tmp_path / "S1.npz", X=X, y=np.tile(CLASSES, 15))
     np.testing.assert_array_equal(read_of_features(tmp_path / "S1.npz").data[0], X)
 

@@ -148,8 +148,7 @@ def test_files_of_nihon_kohden_in_any_case(tmp_path: Path) -> None:
     for path in sorted(tmp_path.iterdir()):
         path.rename(path.with_name(path.name.lower()))
     assert len(mne.io.read_raw(tmp_path / "s1.eeg", verbose="ERROR").annotations) == 0
-    found = read("mne", [tmp_path / "s1.eeg"])
-    np.testing.assert_array_equal(found.data, expected.data)
+    np.testing.assert_array_equal(read("mne", [tmp_path / "s1.eeg"]).data, expected.data)
 
 
 def test_a_format_of_one_file_has_no_others(tmp_path: Path) -> None:
@@ -158,8 +157,7 @@ def test_a_format_of_one_file_has_no_others(tmp_path: Path) -> None:
     (tmp_path / "S1_events.tsv").write_text("onset\ttrial_type\n1.0\tface\n")
     settings = InputSettings.model_validate({"format": "mne", "files": {"run": ("x",)}})
     assert isinstance(settings, RecordedInput)
-    named = [name for name, _ in settings.together(tmp_path / "S1.gdf")]
-    assert named == ["S1.gdf", "S1_events.tsv"]
+    assert [name for name, _ in settings.together(tmp_path / "S1.gdf")] == ["S1.gdf", "S1_events.tsv"]
 
 
 @pytest.mark.parametrize("without", ["BirthDate", "Hand", "TestDate"])
@@ -275,11 +273,9 @@ def test_files_that_are_not_always_there(tmp_path: Path) -> None:
 
 def test_events_beside_a_folder(folder: Path) -> None:
     """A table beside it goes first, and is in the key."""
-    table = folder.with_name("S1_events.tsv")
-    table.write_text("onset\ttrial_type\n3.0\tface\n5.0\thouse\n")
+    folder.with_name("S1_events.tsv").write_text("onset\ttrial_type\n3.0\tface\n5.0\thouse\n")
     assert len(read("mne", [folder]).labels) == 2
-    names = [name for name, _ in in_the_key(folder)]
-    assert names[-1].endswith("_events.tsv")
+    assert [name for name, _ in in_the_key(folder)][-1].endswith("_events.tsv")
 
 
 @pytest.mark.parametrize(
@@ -290,13 +286,11 @@ def test_patterns_find_folders(tmp_path: Path, pattern: str) -> None:
     write_mff(recording("S1", trials=2), at / "S1.mff")
     write_mff(recording("S1", trials=2), at / "S10.mff")
     (at / "S1 notes").mkdir()
-    found = find_files(tmp_path, [pattern], participant="S1", folders=ENDINGS)
-    assert found == [at / "S1.mff"]
+    assert find_files(tmp_path, [pattern], participant="S1", folders=ENDINGS) == [at / "S1.mff"]
 
 
 def test_a_folder_that_is_none(folder: Path, tmp_path: Path) -> None:
-    header = next(path for path in folder.iterdir() if recording_of(path) == folder)
-    header.unlink()
+    next(path for path in folder.iterdir() if recording_of(path) == folder).unlink()
     assert not is_recording(folder)
     with refusal("a file is missing", found="a folder without the header of a recording"):
         find_files(folder.parent, [folder.name], participant="S1", folders=ENDINGS)
@@ -334,8 +328,7 @@ def test_samples_and_triggers(tmp_path: Path, ending: str) -> None:
     assert kind is not None
     assert (kind.name, kind.format) == ("KIT", "mne")
     epochs = read("mne", [file], events={"face": [1], "house": [2]})
-    raw = mne.io.read_raw_kit(file, verbose="ERROR")
-    data = raw.get_data(picks="meg")
+    data = mne.io.read_raw_kit(file, verbose="ERROR").get_data(picks="meg")
     factor = data[0, 0] / steps(0)[0, 0]
     np.testing.assert_allclose(data, steps(0) * factor, rtol=1e-9)
     expected = np.stack([data[:, at - 125 : at + 251] for at in AT])

@@ -111,8 +111,7 @@ def test_recordings_fit_their_study(name: str, monkeypatch: pytest.MonkeyPatch) 
     summaries = []
     for participant in study.participants:
         for phase in study.phases.names:
-            folder = data_folder(study.input.folder, file)
-            files = study.input.find(folder, participant, phase)
+            files = study.input.find(data_folder(study.input.folder, file), participant, phase)
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message=".*180 of 340 trials are there twice")
                 who: dict[str, Any] = {"participant": participant, "phase": phase}

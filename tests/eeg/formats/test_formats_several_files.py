@@ -102,8 +102,7 @@ def test_markers_that_were_renamed_with_the_header_are_read(vhdr: Path) -> None:
     before = read("brainvision", [vhdr])
     text = vhdr.read_text(encoding="utf-8")
     vhdr.write_text(text.replace("MarkerFile=S1.vmrk", "MarkerFile=old.vmrk"), encoding="utf-8")
-    after = read("brainvision", [vhdr])
-    np.testing.assert_array_equal(after.data, before.data)
+    np.testing.assert_array_equal(read("brainvision", [vhdr]).data, before.data)
     assert [path.name for _, path in form("brainvision").together(vhdr)] == ["S1.vhdr", "S1.eeg", "S1.vmrk"]
     vhdr.with_suffix(".vmrk").unlink()
     expect("brainvision", vhdr, "a file of the recording is missing", "no old.vmrk beside it")
@@ -209,8 +208,7 @@ def test_alike_headers_with_samples(tmp_path: Path, brains: Callable[[], StudyRu
     third = [job.job for job in import_epochs(brains()).values()]
     assert not {*third} & {*before, *again}
     file.write_text(STUDY.replace('bads.B = ["C3"]', 'bads.B = ["Oz"]'), encoding="utf-8")
-    last = import_epochs(brains())
-    assert last["A"].job == before[0]
+    assert import_epochs(brains())["A"].job == before[0]
     # Headers and markers may be the same, samples may not.
     shutil.copy(tmp_path / "A" / "rec.vmrk", tmp_path / "B" / "rec.vmrk")
     import_epochs(brains())
@@ -348,8 +346,7 @@ def ft(file: Path, **settings: Any) -> Any:
 @pytest.mark.parametrize("version", ["5", "7", "7.3"])
 @pytest.mark.parametrize("made", [raw_struct, timelock_struct])
 def test_trials_are_as_they_were_saved(tmp_path: Path, version: str, made: Any) -> None:
-    file = save(tmp_path, made(), version)
-    epochs = ft(file)
+    epochs = ft(save(tmp_path, made(), version))
     expected = np.stack(list(raw_struct()["trial"]))[:, :6] * 1e-6
     np.testing.assert_array_equal(epochs.data, expected)
     assert epochs.labels.tolist() == [0, 1] * 3
@@ -382,8 +379,7 @@ def test_each_channel_has_its_own_unit(tmp_path: Path) -> None:
     struct, volts = raw_struct(), np.stack(list(raw_struct()["trial"])) * 1e-6
     for number, trial in enumerate(volts):
         struct["trial"][number] = trial / scales
-    found = ft(save(tmp_path, {**struct, **header}))
-    np.testing.assert_allclose(found.data, volts[:, :6], rtol=1e-12)
+    np.testing.assert_allclose(ft(save(tmp_path, {**struct, **header})).data, volts[:, :6], rtol=1e-12)
 
 
 def test_units_and_columns_can_be_named(tmp_path: Path) -> None:

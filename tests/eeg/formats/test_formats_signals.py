@@ -402,8 +402,7 @@ def test_none_and_some_positions(tmp_path: Path) -> None:
 def test_positions_of_several_files_are_means(tmp_path: Path) -> None:
     one = exported(placed(0), tmp_path / "1_raw.fif")
     two = exported(placed(1, "standard_1020"), tmp_path / "2_raw.fif")
-    three = exported(make_raw(2), tmp_path / "3_raw.fif")
-    found = read("fif", [one, two, three]).positions
+    found = read("fif", [one, two, exported(make_raw(2), tmp_path / "3_raw.fif")]).positions
     assert found is not None
     np.testing.assert_allclose(found, (expected("easycap-M1") + expected("standard_1020")) / 2, atol=1e-7)
 

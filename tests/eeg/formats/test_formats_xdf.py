@@ -150,8 +150,7 @@ def test_jitter_moves_no_marker(tmp_path: Path, seed: int) -> None:
     late = np.repeat(rng.exponential(0.008, SAMPLES // 25 + 1), 25)[:SAMPLES]
     true = stamps_of(rate)
     eeg = eeg_stream(data_of(), np.maximum.accumulate(true + late - late.mean()), RATE, LABELS)
-    file = write_xdf(tmp_path / "S1.xdf", [eeg, marker_stream(NAMES, true[AT])])
-    epochs = read("xdf", [file])
+    epochs = read("xdf", [write_xdf(tmp_path / "S1.xdf", [eeg, marker_stream(NAMES, true[AT])])])
     assert epochs.sfreq == RATE
     assert_exact(epochs, data_of())
 

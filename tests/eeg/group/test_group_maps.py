@@ -137,10 +137,8 @@ def test_random_patterns_where_all_are_too_many(participants: int, count: int) -
 
 def test_random_signs_are_fair_and_independent_and_need_a_seed() -> None:
     signs, _ = sign_flips(20, 5000, np.random.SeedSequence(6))
-    ups = int((signs == 1).sum())
-    assert stats.binomtest(ups, signs.size).pvalue > 1e-3
-    between = np.asarray(np.corrcoef(signs.T))[np.triu_indices(20, 1)]
-    assert np.abs(between).max() < 5 / np.sqrt(5000)
+    assert stats.binomtest(int((signs == 1).sum()), signs.size).pvalue > 1e-3
+    assert np.abs(np.asarray(np.corrcoef(signs.T))[np.triu_indices(20, 1)]).max() < 5 / np.sqrt(5000)
     with pytest.raises(ValueError, match="seed"):
         sign_flips(18, 1000)
 
@@ -167,8 +165,7 @@ def test_clusters_equal_mne(shape: tuple[int, ...], threshold: float, seed: int,
     t_maps = np.random.default_rng(seed).normal(0, 1.5, (4, *shape))
     if whole:  # many cells exactly at the threshold, which do not pass it
         t_maps, threshold = np.round(t_maps), 1.0
-    heaviest = max_cluster_mass(t_maps, threshold)
-    for t, mass in zip(t_maps, heaviest):
+    for t, mass in zip(t_maps, max_cluster_mass(t_maps, threshold)):
         expected = {}
         for mask, of_mask in zip(*_find_clusters(t, threshold, tail=0)):
             inside = np.zeros(t.size, dtype=bool)
@@ -250,8 +247,7 @@ def test_error_rate_of_scores_that_are_askew(others: int) -> None:
     """Of which sign flips, which need symmetry, call too many significant."""
     smallest = []
     for group in range(400):
-        rng = np.random.default_rng([7, group])
-        maps = rng.exponential(4.0, (6, 1 + others, 4)) + CHANCE - 4.0
+        maps = np.random.default_rng([7, group]).exponential(4.0, (6, 1 + others, 4)) + CHANCE - 4.0
         asked: dict[str, Any] = {"chance": CHANCE, "settings": GroupSettings(smooth=0), "draws": 39}
         found = group_statistics(maps[:, 0], list(maps[:, 1:]), seed=seed(group), **asked)
         smallest.append((found.p_max.min(), found.p_cluster.min()))

@@ -24,8 +24,7 @@ PLAIN = GroupSettings(smooth=0)
 def noise(
     participants: int, count: int, shape: tuple[int, ...], seed: int
 ) -> tuple[np.ndarray, list[np.ndarray]]:
-    rng = np.random.default_rng(seed)
-    maps = rng.normal(CHANCE, 3, (participants, count + 1, *shape))
+    maps = np.random.default_rng(seed).normal(CHANCE, 3, (participants, count + 1, *shape))
     return maps[:, 0], list(maps[:, 1:])
 
 
@@ -108,8 +107,7 @@ def test_what_is_equal_on_paper_counts_as_equal() -> None:
 def test_one_participant_is_scored_in_the_own_permutations(null: str) -> None:
     observed, permuted = noise(1, 300, (10, 10), 4)
     observed[0, 2:6, 2:6] += 15
-    asked = GroupSettings(null=null)
-    result = group_statistics(observed, permuted, chance=CHANCE, settings=asked)
+    result = group_statistics(observed, permuted, chance=CHANCE, settings=GroupSettings(null=null))
 
     def smooth(m: np.ndarray) -> np.ndarray:
         return ndimage.gaussian_filter(m, 1.0, mode="nearest", truncate=2.0)
@@ -144,8 +142,7 @@ def test_null_maps_without_variance_count_as_extreme_as_they_are() -> None:
 def test_everything_at_chance_is_not_significant(null: str, rounding: float) -> None:
     observed = np.full((6, 4, 4), CHANCE + rounding)
     permuted = [np.full((70, 4, 4), CHANCE)] * 6
-    asked = GroupSettings(null=null)
-    result = group_statistics(observed, permuted, chance=CHANCE, settings=asked)
+    result = group_statistics(observed, permuted, chance=CHANCE, settings=GroupSettings(null=null))
     assert (result.t == 0).all()
     assert (result.p_max == 1).all()
     assert not result.significant.any()
@@ -186,8 +183,7 @@ SIZES = (24, 4, 2)
 
 
 def test_the_mean_of_all_maps(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(0)
-    maps = rng.normal(50, 5, (40, 3, 4))
+    maps = np.random.default_rng(0).normal(50, 5, (40, 3, 4))
     whole = own_level(maps[0], maps[1:])
     np.testing.assert_allclose(whole, maps.mean(axis=0))
     monkeypatch.setattr(level_maps, "VALUES_AT_ONCE", 30)
@@ -256,8 +252,7 @@ def test_error_rate_of_accuracy_with_classes_of_different_size() -> None:
         maps = np.stack([accuracies(uninformed(rng), rng, 39) for _ in range(6)])
         observed, permuted = maps[:, 0], list(maps[:, 1:])
         levels = np.stack([own_level(*each) for each in zip(observed, permuted)])
-        result = group_statistics(observed, permuted, chance=levels, settings=PLAIN)
-        smallest.append(result.p_max.min())
+        smallest.append(group_statistics(observed, permuted, chance=levels, settings=PLAIN).p_max.min())
     low, high = stats.binom.ppf([0.001, 0.999], 150, 0.1)
     assert low <= (np.array(smallest) <= 0.1).sum() <= high
 

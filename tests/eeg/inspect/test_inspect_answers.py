@@ -34,8 +34,7 @@ COMMENT = re.compile(r'# events: ("(?:[^"\\]|\\.)*") \d+')
 def in_annotations(data: Path, names: Sequence[str], ending: str = "edf") -> None:
     for who in PEOPLE:
         raw = recording(who, trials=12 * len(names), names=names, gap=1.1)
-        shown = raw.annotations.description != "response"
-        raw.set_annotations(raw.annotations[np.array(shown)])
+        raw.set_annotations(raw.annotations[np.array(raw.annotations.description != "response")])
         data.mkdir(exist_ok=True)
         if ending == "fif":
             raw.save(data / f"{who}_raw.fif", verbose="ERROR")
@@ -158,15 +157,13 @@ def saved(raw: mne.io.BaseRaw, file: Path) -> Path:
 def test_one_event_is_offered_as_no_class(tmp_path: Path) -> None:
     """What is said to do is done: a table of events is written."""
     in_annotations(tmp_path / "data", ["picture"])
-    found = proposed(tmp_path / "data", tmp_path / "p")
-    (question,) = found.questions
+    (question,) = proposed(tmp_path / "data", tmp_path / "p").questions
     assert "Found: 24 × picture." in question
     assert "a table NAME_events.tsv beside each recording" in question
     for who in PEOPLE:
         rows = ["onset\ttrial_type", *(f"{2 + 1.1 * at}\t{('old', 'new')[at % 2]}" for at in range(10))]
         (tmp_path / f"data/{who}_events.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
-    again = proposed(tmp_path / "data", tmp_path / "p")
-    assert again.questions == ()
+    assert proposed(tmp_path / "data", tmp_path / "p").questions == ()
 
 
 def test_an_event_named_as_a_whole_is_of_that_class(tmp_path: Path) -> None:
@@ -491,8 +488,7 @@ def test_channels_that_are_no_eeg_are_told_from_electrodes() -> None:
     ],
 )
 def test_what_comes_with_every_trial_is_no_class(counts: dict[str, int], likely: list[str]) -> None:
-    found = find_classes([{"P1": counts}])
-    assert found.likely() == likely
+    assert find_classes([{"P1": counts}]).likely() == likely
 
 
 def test_folds_are_as_many_as_the_likely_classes_allow(tmp_path: Path) -> None:

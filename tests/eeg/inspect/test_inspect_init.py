@@ -59,8 +59,7 @@ RARE = (
 @first_cases(len(FOLDERS) - len(RARE), "format", sorted(FOLDERS, key=RARE.__contains__))
 def test_a_study_of_each_format(tmp_path: Path, looked: Shown, format: str) -> None:
     FOLDERS[format](tmp_path / "data")
-    found = looked(tmp_path / "data")
-    assert found.questions == ()
+    assert looked(tmp_path / "data").questions == ()
     study = assert_it_runs(tmp_path)
     assert len(study.participants) == 3
     assert study.name == "my-study"
@@ -146,8 +145,7 @@ def test_text_with_times_and_markers(tmp_path: Path, looked: Shown) -> None:
     for who in ("P3", "P4"):
         for phase in ("train", "test"):
             write_text(recording(who, phase), tmp_path / f"data/{who}_{phase}.csv", scale=1e3)
-    found = looked(tmp_path / "data")
-    assert found.questions == ()
+    assert looked(tmp_path / "data").questions == ()
     phases = {"train": "train", "decode": "test"}
     study = assert_it_runs(tmp_path, participants=("P3", "P4"), classes=("1", "2"), phases=phases)
     assert study.input.model_dump()["time_unit"] == "ms"
@@ -176,8 +174,7 @@ def test_arrays(tmp_path: Path, looked: Shown) -> None:
             ch=np.array(["Fz", "Cz", "Pz"]),
         )
     np.save(tmp_path / "data/alone.npy", np.zeros(3))
-    found = looked(tmp_path / "data")
-    assert "alone.npy: one array of NumPy" in "\n".join(found.lines)
+    assert "alone.npy: one array of NumPy" in "\n".join(looked(tmp_path / "data").lines)
     study = assert_it_runs(tmp_path, classes=("0", "1"), participants=("s01", "s02"))
     assert study.input.model_dump()["unit"] == "µV"
 
@@ -365,8 +362,7 @@ def test_data_far_away_are_named_from_the_root(tmp_path: Path) -> None:
         (tmp_path / "a/b/new", "../data"),
         (tmp_path / "c/new", str(data)),
     ):
-        found = proposed(data, project)
-        assert f'folder = "{expected}"' in found.settings, project
+        assert f'folder = "{expected}"' in proposed(data, project).settings, project
 
 
 def test_a_question_that_is_open_is_a_status_of_its_own(tmp_path: Path) -> None:

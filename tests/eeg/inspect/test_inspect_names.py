@@ -272,8 +272,7 @@ def test_features_can_be_made(rate: float, span: tuple[float, float]) -> None:
     times = start + np.arange(round((stop - start) * rate) + 1) / rate
     data = np.random.default_rng(0).standard_normal((3, 2, len(times)))
     epochs = Epochs(data, np.array([0, 1, 0]), ("x", "y"), times, rate, ("Cz", "Pz"))
-    features = amplitude_features(epochs, window)
-    assert features.data.shape[0] == window.bins
+    assert amplitude_features(epochs, window).data.shape[0] == window.bins
     last = window.start + window.bins * window.bin_samples * window.step / rate
     assert last <= stop + window.step / rate
     if stop > 0:

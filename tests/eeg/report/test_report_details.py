@@ -93,8 +93,7 @@ def test_potentials_are_legible(people: int, channels: tuple[str, ...], classes:
 
 def test_confusions_are_shares_of_each_true_class() -> None:
     result = CASES["group"]
-    axes = confusion_matrices(result).axes
-    for panel, confusion in zip(axes, result.confusions):
+    for panel, confusion in zip(confusion_matrices(result).axes, result.confusions):
         (image,) = panel.images
         expected = 100 * confusion.counts / confusion.counts.sum(axis=1, keepdims=True)
         np.testing.assert_allclose(np.asarray(image.get_array()), expected)
@@ -121,8 +120,7 @@ def test_patterns_without_positions_are_channels_by_time() -> None:
     result = CASES["unknown channels"]
     assert result.patterns is not None
     figure = activation_patterns(result)
-    maps = [axes.collections[0] for axes in figure.axes[:3]]
-    for row, each in enumerate(maps):
+    for row, each in enumerate([axes.collections[0] for axes in figure.axes[:3]]):
         expected = 1e6 * np.asarray(result.patterns.patterns)[:, row].T
         np.testing.assert_allclose(np.asarray(each.get_array()).reshape(64, 12), expected)
     said = PATTERNS.caption(result, {})
@@ -143,8 +141,7 @@ def test_patterns_of_power_are_those_of_frequency_bands_at_the_peak() -> None:
     for bar, band in zip(bars, bands, strict=True):
         most = 1e12 * np.abs(known.of_frequencies[peak][..., band].mean(axis=-1)).max()
         np.testing.assert_allclose(bar.get_xlim(), (-most, most))
-    said = PATTERNS.caption(result, {})
-    assert f"frequency bands at the peak ({50 * peak} ms)" in said
+    assert f"frequency bands at the peak ({50 * peak} ms)" in PATTERNS.caption(result, {})
     figure = activation_patterns(CASES["power of unknown channels"])
     assert figure.axes[0].get_xlabel() == "Frequency (Hz)"
     (image,) = figure.axes[0].collections
@@ -160,8 +157,7 @@ def test_positions_are_those_of_names_in_the_system() -> None:
     assert known_names(("Cz", "CZ", "Pz", "Oz", "C3", "C4", "Fz")) == {}  # two at one place
     some = (*CHANNELS, "X1", "X2")
     assert [*known_names(some)] == [*CHANNELS]
-    said = PATTERNS.caption(details(kind_result(), channels=some), {})
-    assert "(none for X1 and X2)" in said
+    assert "(none for X1 and X2)" in PATTERNS.caption(details(kind_result(), channels=some), {})
 
 
 def test_captions_say_what_is_there() -> None:
@@ -202,8 +198,7 @@ def test_small_p_and_large_effects_have_no_digits() -> None:
 
 def test_what_is_kept_is_drawn_in_percent_also_without_channels() -> None:
     result = CASES["group"]
-    axes = selected_features(result).axes[0]
-    thick = max(axes.lines, key=lambda line: line.get_linewidth())
+    thick = max(selected_features(result).axes[0].lines, key=lambda line: line.get_linewidth())
     assert result.patterns is not None
     np.testing.assert_allclose(np.asarray(thick.get_ydata(), float), 100 * result.patterns.kept.mean(axis=0))
     all_kept = replace(result.patterns, kept=np.ones_like(result.patterns.kept))
@@ -231,8 +226,7 @@ def test_potentials_have_intervals_over_participants_or_trials() -> None:
     np.testing.assert_allclose(power.mean, shown.means.std(axis=2).mean(axis=0))
     two = replace(evoked(2), means=evoked(2).means * np.array([1, 9])[:, None, None, None])
     assert courses(two)[0].low.min() == 0.0  # no power is negative, however wide its interval
-    alone = evoked(1)
-    power, *channels = courses(alone)
+    power, *channels = courses(evoked(1))
     assert np.isnan(power.low).all()
     half = 2e-7 * scipy_stats.t.ppf(0.975, 39)
     np.testing.assert_allclose(channels[0].high - channels[0].mean, half)
@@ -241,8 +235,7 @@ def test_potentials_have_intervals_over_participants_or_trials() -> None:
 def test_a_class_without_trials_is_left_out() -> None:
     shown = evoked()
     shown.means[2:5, 1] = np.nan
-    low = courses(shown)[1].low
-    assert np.isfinite(low).all()
+    assert np.isfinite(courses(shown)[1].low).all()
     shown.means[:, 1] = np.nan
     found = courses(shown)
     assert np.isnan(found[0].mean[1]).all()
@@ -291,8 +284,7 @@ def test_effect_sizes_have_exact_intervals(t: float, n: int) -> None:
 def test_effect_sizes_of_scores_are_those_of_participants() -> None:
     result = kind_result()
     row = next(row for row in effects(result).rows if row.name == "Decoding in study")
-    peak = int(np.argmax(result.curve.mean))
-    scores = result.curve.scores[:, peak] - result.curve.chance
+    scores = result.curve.scores[:, int(np.argmax(result.curve.mean))] - result.curve.chance
     assert row.cells[0] == "above"
     assert row.cells[1] == "100 to 400 ms"
     assert row.cells[5].startswith(f"{scores.mean() / scores.std(ddof=1):.2f} (")
@@ -300,8 +292,7 @@ def test_effect_sizes_of_scores_are_those_of_participants() -> None:
     assert below.rows[0].cells[0] == "below"
     lowest = kind_result(effect=-9.0).curve.mean.min()
     assert below.rows[0].cells[3] == f"{lowest:.1f} %"
-    nothing = kind_result(bins=2, test_bins=2)
-    assert effects(nothing).rows[0].cells[0] == "not significant"
+    assert effects(kind_result(bins=2, test_bins=2)).rows[0].cells[0] == "not significant"
     assert "Cohen" not in " ".join(effects(kind_result(participants=1)).columns)
     assert effect_text({"d": -1.25, "low": None, "high": 2.0}) == " (Cohen's d = −1.25)"
     lines = list(csv.DictReader(io.StringIO(effects(result).content)))
@@ -522,5 +513,4 @@ def test_one_bin_has_one_tick_and_bins_have_no_event(unit: str) -> None:
     assert drawn.count("0") == 4 + 2  # below each column of panels, and left of each row
     several = kind_result(unit=unit, train_times=np.arange(-3.0, 9.0), test_times=np.arange(-3.0, 7.0))
     for axes in (decoding_over_time(several).axes[0], generalization_map(several).axes[0]):
-        dotted = [line for line in axes.lines if line.get_linestyle() == ":"]
-        assert bool(dotted) == (unit == "s")
+        assert bool([line for line in axes.lines if line.get_linestyle() == ":"]) == (unit == "s")

@@ -44,8 +44,7 @@ def recording(name: str = "s01", phase: str = "study", **changed: Any) -> dict[s
 def text(*kinds: KindResult, recordings: tuple[dict[str, Any], ...] = (), **changed: Any) -> str:
     asked = settings(**changed)
     kinds = tuple(with_null(kind, asked) for kind in kinds or [kind_result()])
-    content = report_content(*kinds, settings=asked, recordings=recordings)
-    return " ".join(methods_text(content)[0])
+    return " ".join(methods_text(report_content(*kinds, settings=asked, recordings=recordings))[0])
 
 
 def with_null(result: KindResult, asked: dict[str, Any]) -> KindResult:

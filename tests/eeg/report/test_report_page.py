@@ -100,8 +100,7 @@ def test_names_of_others_are_shown_and_pass_nothing_on_to_a_reader(tmp_path: Pat
     classes, people = (f"{ESCAPE} a", f"{ESCAPE} b"), (f"{ESCAPE} 1", f"{ESCAPE} 2")
     shown = replace(evoked(2, many, 2), phase=f"phase {ESCAPE}", classes=classes, participants=people)
     phases: Any = {"train_phase": f"{ESCAPE} study", "test_phase": f"{ESCAPE} test"}
-    plain = kind_result(f"amp {ESCAPE}", people, note=f"Note: {ESCAPE}", **phases)
-    result = details(plain, 2, many)
+    result = details(kind_result(f"amp {ESCAPE}", people, note=f"Note: {ESCAPE}", **phases), 2, many)
     assert result.patterns is not None
     result = replace(result, classes=classes, patterns=replace(result.patterns, shown=classes[1:]))
     dropped = [{"class": ESCAPE, "reason": ESCAPE, "trials": 2}]

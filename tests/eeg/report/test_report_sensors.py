@@ -300,8 +300,7 @@ def test_planar_gradiometers_are_drawn_two_by_two() -> None:
     np.testing.assert_allclose(
         place.values_of(values), [_merge_grad_data(each)[:, 0] for each in values[..., np.newaxis]]
     )
-    shuffled = np.concatenate([helmet(), helmet()])
-    assert of_meg(shuffled, "T/m") is None  # all of the one direction first
+    assert of_meg(np.concatenate([helmet(), helmet()]), "T/m") is None  # all of the one direction first
     assert of_meg(helmet(), "T/m") is None  # one direction alone
 
 

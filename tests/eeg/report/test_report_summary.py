@@ -81,8 +81,7 @@ def test_peaks_are_the_largest_means_and_scores_and_plain_data() -> None:
 
 
 def test_nothing_significant_no_generalization_and_scores_that_are_no_numbers() -> None:
-    nothing = statistics(np.zeros(12, dtype=bool))
-    curve = group_findings(kind_result(curve=nothing))["curve"]
+    curve = group_findings(kind_result(curve=statistics(np.zeros(12, dtype=bool))))["curve"]
     assert (curve["significant"], curve["windows"], curve["clusters"], curve["p"]) == (False, [], [], 1.0)
     result = kind_result(test_bins=None)
     assert group_findings(result)["generalization"] is None
@@ -111,8 +110,7 @@ def test_touching_clusters_of_opposite_sign_are_two_windows() -> None:
 def test_windows_cover_the_significant_bins_and_no_other(mask: list[bool]) -> None:
     result = kind_result(curve=statistics(np.array(mask)), unit="bin", test_bins=None)
     windows = group_findings(result)["curve"]["windows"]
-    covered = [any(start <= time <= end for start, end in windows) for time in result.train_times]
-    assert covered == mask
+    assert [any(start <= time <= end for start, end in windows) for time in result.train_times] == mask
     assert all(after[0] - before[1] > 1 for before, after in pairwise(windows))
 
 
@@ -381,8 +379,7 @@ def recording(folder: Path, **steps: Any) -> dict[str, Any]:
 def test_it_says_what_was_left_out_and_done(tmp_path: Path) -> None:
     known = recording(tmp_path, **STEPS)
     settings = {"input": {"format": "fif", "preprocessing": STEPS}}
-    content = report_content(kind_result(), recordings=(known,), settings=settings)
-    table = recordings_table(content)
+    table = recordings_table(report_content(kind_result(), recordings=(known,), settings=settings))
     assert "Warnings" not in table.columns
     (row,) = table.rows
     cells = dict(zip(table.columns, row.cells, strict=True))

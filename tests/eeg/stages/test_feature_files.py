@@ -123,8 +123,7 @@ def test_epochs_of_two_phases(project: Path) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_type_of_the_data_stays_and_they_are_mapped(project: Path, dtype: Any) -> None:
-    data = np.zeros((5, 2, 7), dtype)
-    back = through_a_job({"study": make_epochs(0, data=data)})["study"]
+    back = through_a_job({"study": make_epochs(0, data=np.zeros((5, 2, 7), dtype))})["study"]
     assert back.data.dtype == dtype
     assert isinstance(back.data, np.memmap)
     assert not isinstance(back.labels, np.memmap)

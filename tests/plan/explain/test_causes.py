@@ -70,8 +70,7 @@ def test_jobs_made_from_others_are_compared_among_themselves(jobs: ToyJobs) -> N
 
 
 def test_an_input_is_followed_to_its_own_cause(jobs: ToyJobs) -> None:
-    old = jobs.make()
-    middle = jobs.make(method="middle", above={"scores": old})
+    middle = jobs.make(method="middle", above={"scores": jobs.make()})
     jobs.make(method="last", above={"middle": middle})
     new = jobs.make(code=STEP, left=1)
     jobs.make(method="unlike")
@@ -108,8 +107,7 @@ def test_inputs_in_another_order(jobs: ToyJobs) -> None:
 
 
 def test_many_inputs_with_one_cause_are_told_once(jobs: ToyJobs) -> None:
-    old = [jobs.make(name) for name in "ABCD"]
-    jobs.make(None, method="group", above={"all": old})
+    jobs.make(None, method="group", above={"all": [jobs.make(name) for name in "ABCD"]})
     new = [jobs.make(name, code=STEP, left=1) for name in "ABC"]
     other = jobs.make("D", options={"seed": 2}, left=1)
     jobs.make(None, method="group", above={"all": [*new, other]}, previous="main-4")

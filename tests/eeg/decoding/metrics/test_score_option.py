@@ -188,8 +188,7 @@ def test_kept_ranks_give_what_training_again_gives(settings: EstimatorSettings, 
     decoding = DecodingSettings(folds=FOLDS, select_alpha=0.1, scaling=scaling)
     known: dict[str, Any] = {"n_classes": 3, "decoding": decoding, "estimator": settings}
     models = [train_bin(x, labels, folds, decisions=True, **known) for x in train]
-    some = [m.kept.any(axis=1).sum() for m in models]
-    assert 0 < some[0] < FOLDS  # a fold has no model
+    assert 0 < models[0].kept.any(axis=1).sum() < FOLDS  # a fold has no model
     how: dict[str, Any] = {"scaling": scaling, "odds": settings.gives_odds}
     has_model = np.stack([m.kept.any(axis=1) for m in models])
     weights, intercepts = np.stack([m.weights for m in models]), np.stack([m.intercepts for m in models])
@@ -223,8 +222,7 @@ def test_votes_do_not_depend_on_whether_decisions_are_kept() -> None:
         np.testing.assert_array_equal(with_them.predicted, without.predicted)
         np.testing.assert_array_equal(with_them.weights, without.weights)
         if not isinstance(settings, SklearnSettings):
-            decided = with_them.decisions.argmax(axis=1)
-            np.testing.assert_array_equal(decided, with_them.predicted)
+            np.testing.assert_array_equal(with_them.decisions.argmax(axis=1), with_them.predicted)
 
 
 def test_chance_levels_and_odds_of_a_softmax() -> None:

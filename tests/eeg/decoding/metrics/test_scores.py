@@ -87,11 +87,9 @@ def test_chance_is_chance(n_classes: int) -> None:
     rng = np.random.default_rng(0)
     labels = np.tile(np.arange(n_classes), 300)
     votes = one_hot(rng.integers(0, n_classes, (50, len(labels))), n_classes)
-    shuffled = np.stack([rng.permutation(labels) for _ in range(20)])
-    scores = recall_scores(votes, shuffled)
+    scores = recall_scores(votes, np.stack([rng.permutation(labels) for _ in range(20)]))
     assert scores.mean() == pytest.approx(100 / n_classes, abs=0.3)
-    perfect = recall_scores(one_hot(labels, n_classes), labels[np.newaxis])
-    np.testing.assert_allclose(perfect, 100.0)
+    np.testing.assert_allclose(recall_scores(one_hot(labels, n_classes), labels[np.newaxis]), 100.0)
     wrong = recall_scores(one_hot((labels + 1) % n_classes, n_classes), labels[np.newaxis])
     np.testing.assert_allclose(wrong, 0.0)
 
@@ -126,8 +124,7 @@ def test_left_out_folds_do_not_pull_noise_below_chance() -> None:
         models = train_bin(
             x, labels, folds, n_classes=3, decoding=settings, estimator=LinearSvmSettings(C=(0.01,))
         )
-        votes = one_hot(models.predicted, 3)
-        scores.append(recall_scores(votes, labels[np.newaxis])[0])
+        scores.append(recall_scores(one_hot(models.predicted, 3), labels[np.newaxis])[0])
     standard_error = np.std(scores) / np.sqrt(len(scores))
     assert abs(np.mean(scores) - 100 / 3) < 3 * standard_error
 
@@ -237,8 +234,7 @@ def test_summed_ranks_are_means_of_areas_also_beyond_single_precision() -> None:
     labels = rng.permutation(np.repeat([0, 1, 2], [9, 5, 8]))
     decisions = rng.standard_normal((10, 22, 3)) * np.geomspace(1, 1e6, 10)[:, np.newaxis, np.newaxis]
     shuffled = np.stack([labels, rng.permutation(labels)])
-    summed = decision_ranks(decisions).sum(axis=0, dtype=rank_type(22, 10))
-    found = auc_scores(summed, shuffled)
+    found = auc_scores(decision_ranks(decisions).sum(axis=0, dtype=rank_type(22, 10)), shuffled)
     each = [[expected(d, truth) for d in decisions] for truth in shuffled]
     np.testing.assert_allclose(found, np.mean(each, axis=1), rtol=1e-12)
     rng = np.random.default_rng(3)
@@ -280,8 +276,7 @@ FOLDS = np.arange(32) % 2
 
 def predictions(seed: int = 0, cells: int = 3) -> tuple[Any, Any]:
     """Predicted classes, and decisions, both with some information."""
-    rng = np.random.default_rng(seed)
-    decisions = rng.standard_normal((cells, 32, 3)) + 1.0 * np.eye(3)[LABELS]
+    decisions = np.random.default_rng(seed).standard_normal((cells, 32, 3)) + 1.0 * np.eye(3)[LABELS]
     return decisions.argmax(axis=2), decisions
 
 
@@ -363,8 +358,7 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
     rng = np.random.default_rng(5)
     labels, inside = np.repeat([0, 1], 40), 0
     for _ in range(400):
-        right = rng.random((1, 80)) < np.where(labels == 0, 0.8, 0.6)
-        predicted = np.where(right, labels, 1 - labels)
+        predicted = np.where(rng.random((1, 80)) < np.where(labels == 0, 0.8, 0.6), labels, 1 - labels)
         votes = cross_validated_votes(predicted, 2)
         low, high = bootstrap_interval("balanced-accuracy", votes, labels, draws=400, level=0.95, rng=rng)
         inside += int(low[0] <= 70 <= high[0])

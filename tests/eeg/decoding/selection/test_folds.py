@@ -170,8 +170,7 @@ def test_runs_of_one_class_change_places_within_their_fold() -> None:
 
 
 def test_permutations_depend_neither_on_how_many_are_asked_for_nor_on_global_state() -> None:
-    folds = stratified_folds(LABELS, 5, 0)
-    for kwargs in ({}, {"folds": folds}):
+    for kwargs in ({}, {"folds": stratified_folds(LABELS, 5, 0)}):
         every = permuted_labels(LABELS, 30, seed=7, names=NAMES, **kwargs)  # type: ignore[arg-type]
         for first, count in [(0, 1), (0, 12), (17, 1), (17, 13), (29, 1)]:
             part = permuted_labels(LABELS, count, seed=7, names=NAMES, first=first, **kwargs)
@@ -305,8 +304,7 @@ def balanced(n_folds: int = 5, each: int = 10) -> tuple[np.ndarray, np.ndarray]:
 
 def test_constant_features() -> None:
     labels, folds = balanced()
-    rng = np.random.default_rng(0)
-    x = rng.standard_normal((30, 8))
+    x = np.random.default_rng(0).standard_normal((30, 8))
     x[:, 0] = 0.0
     x[:, 1] = 0.1  # whose mean is not 0.1 in floating point
     x[:, 2] = 1e6 / 3
@@ -338,8 +336,7 @@ def test_outlier_that_is_held_out(outlier: float) -> None:
         own = folds[j]  # the fold without the outlier of feature j
         train = folds != own
         np.testing.assert_allclose(f[own, j], exact_f(x[train, j], labels[train]), rtol=1e-6)
-    constant = f[folds[20:], np.arange(20, 30)]
-    assert np.isnan(constant).all()
+    assert np.isnan(f[folds[20:], np.arange(20, 30)]).all()
 
 
 @pytest.mark.parametrize(
@@ -366,8 +363,7 @@ def test_odd_values_and_classes() -> None:
     check(x.astype(np.float32), labels, folds, 5, rtol=1e-7)
     # Counts: few distinct values, so that features tie with each other exactly.
     labels, folds = balanced()
-    rng = np.random.default_rng(5)
-    x = rng.integers(0, 3, (30, 20)).astype(float)
+    x = np.random.default_rng(5).integers(0, 3, (30, 20)).astype(float)
     x = np.hstack([x, x, 7 * x + 3])
     check(x, labels, folds, 5)
     kept = select_features(x, labels, folds, n_classes=3, n_folds=5, alpha=0.2)

@@ -107,8 +107,7 @@ def test_classes_so_far_apart_that_sums_cancel(n_classes: int, n_features: int, 
     x, test = rng.standard_normal((40, n_features)), rng.standard_normal((20, n_features))
     x[:, 0] += 10000.0 * labels[0]
     test[:, 0] += 10000.0 * rng.integers(0, n_classes, 20)
-    found = decisions(x, labels, test, n_classes, shrinkage)
-    for each, own in zip(labels, found):
+    for each, own in zip(labels, decisions(x, labels, test, n_classes, shrinkage)):
         theirs = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=shrinkage).fit(x, each)
         expected = theirs.decision_function(test).T
         exact = EXACT if n_features < 40 and n_classes == 2 else 1e-5

@@ -152,8 +152,7 @@ def test_default_tolerance_changes_few_predictions() -> None:
     # Both solvers stop within 1e-4 of the optimum, at different places.
     differ, total = 0, 0
     for seed in range(60):
-        n_classes = 2 + seed % 4
-        x, labels, rng = problem(seed, n_classes, 200, 0.15, (20, 30))
+        x, labels, rng = problem(seed, 2 + seed % 4, 200, 0.15, (20, 30))
         fresh = rng.standard_normal((400, 200))
         search = GridSearchCV(
             LinearSVC(loss="hinge", random_state=0), {"C": [1e-4, 1e-3, 1e-2]}, cv=StratifiedKFold(5)
@@ -249,8 +248,7 @@ def test_trials_that_are_left_out_do_nothing(C: float) -> None:
 
 def test_one_side_only() -> None:
     x, sign = problems(7, 30, 4, 2)
-    weights = solve_interior(x, np.abs(sign), 1.0, 1e-9)
-    assert (x @ weights > 0.99).all()
+    assert (x @ solve_interior(x, np.abs(sign), 1.0, 1e-9) > 0.99).all()
     np.testing.assert_array_equal(solve_interior(x, 0.0 * sign, 1.0, 1e-9), 0.0)
 
 
@@ -295,8 +293,7 @@ def test_whichever_way_is_cheaper(n_features: int, C: float) -> None:
     x = 5.0 + 3.0 * rng.standard_normal((100, n_features))
     folds = np.arange(100) // 50
     labellings = Labellings(labels, folds, 2, 2)
-    estimator = LinearSvmSettings(C=(C,), tol=1e-9)
-    for fold, machines in enumerate(train_machines(x, labellings, estimator)):
+    for fold, machines in enumerate(train_machines(x, labellings, LinearSvmSettings(C=(C,), tol=1e-9))):
         train = folds != fold
         scaled = (x - x[train].mean(axis=0)) / x[train].std(axis=0)
         rows = np.concatenate([scaled, np.ones((100, 1))], axis=1)

@@ -176,10 +176,9 @@ def test_what_others_import_is_public() -> None:
 
 def test_exax_is_known_in_few_packages() -> None:
     others = [file for file in MODULES if package_of(module_of(file)) not in MAY_IMPORT_EXAX]
-    theirs = {
+    assert {
         id_of(file) for file in others if any(map(re.compile(r"accelerator\b").match, imports_of(file)))
-    }
-    assert theirs == set()
+    } == set()
 
 
 def test_modules_are_looked_up_by_name_in_few_places() -> None:
@@ -299,14 +298,13 @@ def test_no_file_is_long() -> None:
 
 def test_no_file_knows_where_it_lies() -> None:
     pattern = re.compile(rb"(?<![\w.])/(?:work|home|root|Users)/\w")
-    found = {
+    assert {
         f"{id_of(file)}:{number}"
         for file in tracked_files()
         if file.suffix != ".png"
         for number, line in enumerate(file.read_bytes().splitlines(), 1)
         if pattern.search(line)
-    }
-    assert found == set()
+    } == set()
 
 
 # EEG speaks of these; the frame of partitions, units and arrays. Parts of names count, as in `n_trials`.

@@ -41,10 +41,9 @@ MADE = ("results/", "workdirs/", ".venv/", "data/", ".shortloop/", "methods/a_NA
 def test_every_command_is_run_or_named() -> None:
     """By tests/live/test_live_commands.py, which takes all that have a project and are not named."""
     assert len(COMMANDS) > 60
-    missing = [
+    assert [
         (block.page, command) for block, command in COMMANDS if not (command in NOT_RUN or block.run_in)
-    ]
-    assert missing == [], "add them to RUN_IN or to NOT_RUN"
+    ] == [], "add them to RUN_IN or to NOT_RUN"
     assert NOT_RUN.keys() <= {command for _, command in COMMANDS}
     pages = {block.page for block, _ in COMMANDS}
     assert RUN_IN.keys() <= {f"{block.page}#{block.section}" for block, _ in COMMANDS} | pages

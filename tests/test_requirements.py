@@ -113,14 +113,13 @@ def test_the_core_is_what_the_frame_imports() -> None:
 def test_the_frame_imports_extras_only_where_it_uses_them() -> None:
     core = names("core")
     frame = [file for file in MODULES if not ANALYSES & {*file.relative_to(ROOT).parts}]
-    early = {
+    assert {
         (id_of(file), library)
         for file in frame
         if id_of(file) not in LOADED_WITH_LIBRARY
         for library in third_party(imported_at_once(file))
         if distribution_of(library) not in core
-    }
-    assert early == set()
+    } == set()
 
 
 def test_what_is_looked_for_is_what_an_extra_installs() -> None:

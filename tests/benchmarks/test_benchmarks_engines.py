@@ -76,8 +76,7 @@ def test_overhead_is_what_the_work_does_not_explain() -> None:
 
 @pytest.mark.parametrize(("workers", "units"), [(1, 5), (2, 10), (2, 9)])
 def test_plain_forks_share_the_units(workers: int, units: int) -> None:
-    each = floor_seconds(workers, units, lambda unit: time.sleep(0.02))
-    assert 0.02 / workers <= each < 0.2 / workers
+    assert 0.02 / workers <= floor_seconds(workers, units, lambda unit: time.sleep(0.02)) < 0.2 / workers
 
 
 def test_slow_forks_count_by_their_speed_and_failing_ones_not(capfd: pytest.CaptureFixture[str]) -> None:

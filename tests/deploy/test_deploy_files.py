@@ -101,8 +101,7 @@ def leaves(settings: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator
 def test_dask_has_each_setting_has_it_otherwise_and_reads_it() -> None:
     """There are settings in Dask's own file that nothing looks at."""
     yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
-    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
-    folder = Path(distributed.__file__).parent
+    folder = Path(pytest.importorskip("distributed", reason="distributed is not installed").__file__).parent
     said = yaml.safe_load((DEPLOY / "dask.yaml").read_text(encoding="utf-8"))
     defaults = dict(leaves(yaml.safe_load((folder / "distributed.yaml").read_text(encoding="utf-8"))))
     files = [*folder.glob("*.py"), *(folder / "comm").glob("*.py")]

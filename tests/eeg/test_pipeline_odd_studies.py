@@ -186,9 +186,8 @@ def train(run: StudyRun, decoding: dict[str, Any], features: Built) -> Built:
 
 
 def recording(seed: int) -> dict[str, np.ndarray]:
-    rng = np.random.default_rng(seed)
     return {
-        "X": rng.standard_normal((20, 3, 60)) * 10,
+        "X": np.random.default_rng(seed).standard_normal((20, 3, 60)) * 10,
         "y": np.array(["left", "right"] * 10),
         "t": np.arange(-20, 40) / 100,
         "ch": np.array(["Fz", "Cz", "Pz"]),

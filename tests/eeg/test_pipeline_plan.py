@@ -48,8 +48,7 @@ NOT_APPLIED = "apply = false\n"
 
 def write_study(folder: Path, study_input: str, features: str) -> Path:
     file = folder / "study.toml"
-    text = STUDY.replace("{input}", study_input).replace("{features}", features)
-    file.write_text(text, encoding="utf-8")
+    file.write_text(STUDY.replace("{input}", study_input).replace("{features}", features), encoding="utf-8")
     return file
 
 

@@ -114,8 +114,7 @@ def test_no_job_takes_workers_that_another_is_starting(monkeypatch: pytest.Monke
     errors: list[BaseException] = []
 
     def job() -> None:
-        units = [b"%d" % number for number in range(4)]
-        batches = Batches(dict.fromkeys(units, 1.0), 2, engine.message)
+        batches = Batches(dict.fromkeys([b"%d" % number for number in range(4)], 1.0), 2, engine.message)
         supplies: Any = SimpleNamespace(work=_Work())
         try:
             done.extend(len(each.units) for each in engine.compute(supplies, batches, {}))
@@ -172,8 +171,7 @@ def test_another_copy_of_a_module_is_named_if_it_is_another(tmp_path: Path) -> N
 
     def check(file: Path, text: str) -> None:
         loaded = {"steps": (str(file), blake3(text.encode()).hexdigest()), "other": ("other.py", "")}
-        lines = [{"opened": "x"}, {"loaded": loaded}]
-        notes = b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+        notes = b"".join(json.dumps(line).encode() + b"\n" for line in [{"opened": "x"}, {"loaded": loaded}])
         check_same_code({"steps": here}, notes, "node-7")
 
     check(here, "FACTOR = 2\n")

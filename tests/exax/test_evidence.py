@@ -89,8 +89,7 @@ def test_a_library_of_another_version_where_jobs_run(job: Job) -> None:
     note(versions=job.before.versions)
     assert job.evidence() == Evidence()
     note(versions={**job.before.versions, "python": "3.10.1"})
-    found = job.evidence().changed
-    assert found == f"python was 3.10.1 where jobs run, not {job.before.versions['python']}"
+    assert job.evidence().changed == f"python was 3.10.1 where jobs run, not {job.before.versions['python']}"
 
 
 def test_code_that_was_another_one(job: Job) -> None:

@@ -22,8 +22,7 @@ def test_a_library_that_is_missing_is_left_out_with_a_reason(monkeypatch: pytest
     found = left_out(Frames(name="a"))
     assert "shortloop modin-environment" in found.pop("modin")
     assert found == {"polars": "polars missing: `pip install 'shortloop[frames]'`"}
-    named = Frames(name="a", libraries=("modin",), modin=ModinSettings(environment="there"))
-    assert left_out(named) == {}
+    assert left_out(Frames(name="a", libraries=("modin",), modin=ModinSettings(environment="there"))) == {}
 
 
 def test_an_environment_that_lacks_it_is_refused(tmp_path: Path) -> None:

@@ -51,8 +51,7 @@ def recording(
     for onset, label in zip(onsets, labels, strict=True):
         start = round((onset + latency) * rate)
         data[:, start : start + round(0.2 * rate)] += patterns[label][:, np.newaxis]
-    info = mne.create_info(list(CHANNELS), rate, ["eeg"] * 8 + ["eog"])
-    raw = mne.io.RawArray(data, info, verbose="ERROR")
+    raw = mne.io.RawArray(data, mne.create_info(list(CHANNELS), rate, ["eeg"] * 8 + ["eog"]), verbose="ERROR")
     texts = [names[label] for label in labels]
     raw.set_annotations(mne.Annotations([*onsets, *(onsets + 0.9)], 0.0, [*texts, *["response"] * trials]))
     return raw

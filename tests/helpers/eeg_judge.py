@@ -139,8 +139,7 @@ class Judge:
                 self.undecided += sum(map(_any_intercept, getattr(whole, "estimators_", [whole])))
                 return fitted
             case "lda":
-                model = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=asked["shrinkage"])
-                return model.fit(x, labels)
+                return LinearDiscriminantAnalysis(solver="lsqr", shrinkage=asked["shrinkage"]).fit(x, labels)
             case "ridge":
                 return RidgeClassifier(alpha=asked["alpha"], class_weight=weight, solver="cholesky").fit(
                     x, labels

@@ -22,7 +22,7 @@ EXTREME = (0, 1, 2, 4, 8, 127, 128, 255, 256, 2**15, 2**16 - 1, 2**24, 2**30, 2*
 
 def seeds(kind: str, folder: Path) -> list[bytes]:
     """Whole recordings of a format."""
-    made = {
+    return {
         "mat": _mat_seeds,
         "npz": _npz_seeds,
         "fif": _fif_seeds,
@@ -31,8 +31,7 @@ def seeds(kind: str, folder: Path) -> list[bytes]:
         "vhdr": _vhdr_seeds,
         "ft": _fieldtrip_seeds,
         "csv": _csv_seeds,
-    }[kind]
-    return made(folder)
+    }[kind](folder)
 
 
 def mutant(kind: str, whole: list[bytes], rng: np.random.Generator) -> bytes:
@@ -238,14 +237,12 @@ def _fieldtrip_seeds(folder: Path) -> list[bytes]:
     for number in range(6):
         trials[number] = np.random.default_rng(number).standard_normal((2, 30))
         times[number] = np.arange(30) / 64
-    label = np.array(["Fz", "Cz"], dtype=object)
-    codes = np.tile([1.0, 2.0], 3)
     data = {
-        "label": label,
+        "label": np.array(["Fz", "Cz"], dtype=object),
         "trial": trials,
         "time": times,
         "fsample": 64.0,
-        "trialinfo": codes[:, np.newaxis],
+        "trialinfo": np.tile([1.0, 2.0], 3)[:, np.newaxis],
     }
     file = folder / "seed.mat"
     savemat(file, {"data": data})

@@ -44,9 +44,8 @@ class Powers(Stage):
         return self.count
 
     def outputs(self) -> dict[str, Out]:
-        shape = self.count, len(self.base)
         return {
-            "powers": Out(shape, "f8", "powers × rows", "n-th powers"),
+            "powers": Out((self.count, len(self.base)), "f8", "powers × rows", "n-th powers"),
             "largest": Out((1, self.count), "f4", "one × powers", "largest power", "m"),
         }
 

@@ -81,8 +81,7 @@ def only_readable(folder: Path) -> Iterator[None]:
 @contextmanager
 def mounted(folder: Path, *options: str) -> Iterator[None]:
     """A disk of its own over a folder, if that is allowed here."""
-    mount = subprocess.run(["mount", *options, str(folder)], capture_output=True, check=False)
-    if mount.returncode != 0:
+    if subprocess.run(["mount", *options, str(folder)], capture_output=True, check=False).returncode != 0:
         pytest.skip("only root can mount a disk")
     try:
         yield

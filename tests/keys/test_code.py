@@ -226,8 +226,7 @@ def test_a_project_may_lie_apart_from_the_package(project: Path) -> None:
         f"shortloop.base.{name}": ROOT / f"shortloop/base/{name}.py" for name in ("errors", "seeds", "text")
     }
     own |= {name: ROOT / name.replace(".", "/") / "__init__.py" for name in ("shortloop", "shortloop.base")}
-    modules = {**own, "tools.measure": project / "tools" / "measure.py"}
-    assert closure(method) == (modules, {"scipy", "numpy"})
+    assert closure(method) == ({**own, "tools.measure": project / "tools" / "measure.py"}, {"scipy", "numpy"})
 
 
 @pytest.mark.parametrize(

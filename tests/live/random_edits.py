@@ -55,10 +55,9 @@ class RandomProject(EditedProject):
     def change_number(self) -> None:
         """In code of the package; it may be too much for it."""
         file = self.rng.choice(self.arithmetic())
-        text = file.read_text(encoding="utf-8")
         found = [
             (each, each.value)
-            for each in ast.walk(ast.parse(text))
+            for each in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
             if isinstance(each, ast.Constant) and isinstance(each.value, float | int)
         ]
         if found:
@@ -193,6 +192,5 @@ def given_by_units(content: bytes) -> list[bytes]:
     """What units gave, without their keys: these hold what the oracle does not know of jobs."""
     (count,) = LENGTH.unpack_from(content)
     at = LENGTH.size + count * SIZE
-    lengths = struct.unpack_from(f"<{count}q", content, at)
-    ends = [*accumulate(lengths, initial=at + count * LENGTH.size)]
+    ends = [*accumulate(struct.unpack_from(f"<{count}q", content, at), initial=at + count * LENGTH.size)]
     return [content[first:last][SIZE:] for first, last in pairwise(ends)]

@@ -116,8 +116,7 @@ def test_one_blas_thread_however_the_server_was_started(built: LiveProject) -> N
     stages = [("train", "A"), ("apply", "B"), ("amplitude", "A"), ("permute", "A"), ("group", None)]
     for stage, participant in stages:
         record = built.record(built.job(stage, participant))
-        blas = [pool for pool in record["threads"] if "blas" in pool["library"] or "mkl" in pool["library"]]
-        assert blas
+        assert [pool for pool in record["threads"] if "blas" in pool["library"] or "mkl" in pool["library"]]
         # Loaded with one thread, not brought down to it.
         assert all(pool["threads"] == pool["threads_used"] == 1 for pool in record["threads"])
 
@@ -205,8 +204,7 @@ def test_another_file_of_the_same_name_and_size_rebuilds_its_participant(unchang
     write_recording(file, seed=17)
     assert file.stat().st_size == size
     assert unchanged.run().keys() == jobs_of("A") | CHECK | GROUP
-    after = np.load(unchanged.result("import_epochs", "A") / "data_viewing.npy")
-    assert not np.array_equal(before, after)
+    assert not np.array_equal(before, np.load(unchanged.result("import_epochs", "A") / "data_viewing.npy"))
 
 
 def test_a_touched_or_moved_file_rebuilds_nothing(unchanged: LiveProject) -> None:

@@ -289,8 +289,7 @@ def test_jobs_that_nothing_rests_on_are_found(project: ExaxProject) -> None:
 @pytest.mark.slow
 def test_a_stage_reads_datasets_slice_by_slice(project: ExaxProject) -> None:
     found, _ = project.go()
-    expected_sums = {"sums": [sum(OLD) + sum(NEW), 2 * sum(NEW)], "none": True}
-    assert project.read_json("totals.json") == expected_sums
+    assert project.read_json("totals.json") == {"sums": [sum(OLD) + sum(NEW), 2 * sum(NEW)], "none": True}
     job = found["jobs"]["totals"]
     assert project.manifest(job)["parts"]["versions"]["accelerator"]
     shown = project.shortloop("show", job).stdout

@@ -72,12 +72,11 @@ def test_a_power_cut(toy: DagProject, damage: Callable[[Path], None]) -> None:
     nodes = toy.new_chains()
     before = toy.go()
     toy.kill_server()
-    lost = {
+    for job, names in {
         before.jobs[2]: ["x.npy", "record.json"],
         before.jobs[3]: ["x.npy"],
         before.jobs[4]: ["post.json"],
-    }
-    for job, names in lost.items():
+    }.items():
         folder = toy.job_folder(job)
         (folder / "manifest.json").unlink()
         for name in names:

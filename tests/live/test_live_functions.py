@@ -125,8 +125,7 @@ def test_results_of_every_kind_are_read_back(project: FunctionsProject) -> None:
     shown = project.shortloop("show", found.job).stdout
     assert "pandas" in shown
     assert "polars" in shown
-    delivered = {file.name for file in (project.folder / "results/panel").iterdir()}
-    assert delivered == {
+    assert {file.name for file in (project.folder / "results/panel").iterdir()} == {
         "page.html", "raw.bin", "means.png", "means.pdf", "pandas.parquet", "polars.parquet", "summary.json"
     }  # fmt: skip
 

@@ -100,10 +100,9 @@ def test_copies_and_maps_give_the_same_bits(project: LiveProject) -> None:
         assert ("outside" in described) is (data == "mapped")
         assert len([*folder.glob("data_*.npy")]) == (2 if data == "copied" else 0)
     assert imported["copied"] != imported["mapped"]
-    expected = {
+    assert {
         ("train", "A", "predicted.npy"),
         ("apply", "B", "votes.npy"),
         ("retrain", "A", "plane_null.npy"),
-    }
-    assert expected <= {*found["copied"]}
+    } <= {*found["copied"]}
     assert found["copied"] == found["mapped"]

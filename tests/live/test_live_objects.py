@@ -191,8 +191,7 @@ def test_objects_built_again_come_out_the_same(project: ObjectsProject) -> None:
     project.stop_server()
     project.start_server()
     said = project.go("--force", "kinds", "--force", "models")
-    after = project.last_result("kinds"), project.last_result("models")
-    for one, two in zip(before, after, strict=True):
+    for one, two in zip(before, (project.last_result("kinds"), project.last_result("models")), strict=True):
         assert one.job != two.job
         assert project.manifest(one.job)["content"] == project.manifest(two.job)["content"], said
 

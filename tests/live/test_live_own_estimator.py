@@ -62,11 +62,10 @@ def test_a_helper_of_an_estimator_of_ones_own_runs_again_what_makes_it(project: 
     after = {stage: project.result(stage, "A") for stage in before}
     assert all(after[stage] != before[stage] for stage in before)
     # What it is trained to say of held-out trials is the same, and of the other phase it is not.
-    same = {
+    assert {
         stage: (after[stage] / name).read_bytes() == (before[stage] / name).read_bytes()
         for stage, name in (("train", "predicted.npy"), ("apply", "votes.npy"))
-    }
-    assert same == {"train": True, "apply": False}
+    } == {"train": True, "apply": False}
     assert "nearest_helper.py" in done.stdout
     unseen_edit(helper, "STEP = 0\n")
     assert project.run() == {}

@@ -70,8 +70,7 @@ def test_what_reads_a_column_is_fitted_again(project: PanelProject, form: str) -
     assert built(project, more, form) == ONE
     named = MODELS.replace("+ capital", "+ capital + size")
     assert built(project, more, form, named) == {**ONE, "panel_fit": BLOCKS}
-    expected = {"Intercept", "value", "capital", "size"}
-    assert {*project.table("coefficients", "plain")["term"]} == expected
+    assert {*project.table("coefficients", "plain")["term"]} == {"Intercept", "value", "capital", "size"}
 
 
 def test_rows_and_groups_that_are_added_fit_their_blocks_again(project: PanelProject) -> None:
@@ -255,8 +254,7 @@ def test_a_dataset_gives_what_the_file_gives(project: PanelProject) -> None:
 
 
 def test_a_dataset_of_ones_own(project: PanelProject) -> None:
-    written = WRITTEN.replace("FILE", repr(str(project.folder / "firms.csv")), 1)
-    project.write("dev/a_written.py", written)
+    project.write("dev/a_written.py", WRITTEN.replace("FILE", repr(str(project.folder / "firms.csv")), 1))
     project.write("dev/build_own.py", OWN)
     project.write_panel(PANEL)
     project.built()

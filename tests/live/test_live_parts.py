@@ -125,8 +125,7 @@ def test_exax_itself_runs_a_part_and_scripts_without_pipelines_have_none(project
     assert "unset SHORTLOOP_SELECTION" in said
     script = "def main(urd):\n    urd.build('bootstrap', file='', draws=3)\n"
     project.write("build_scripts/build_by_itself.py", script)
-    done = project.shortloop("run", "by_itself", "--until", "bootstrap")
-    assert "calls exax directly" in done.fails()
+    assert "calls exax directly" in project.shortloop("run", "by_itself", "--until", "bootstrap").fails()
 
 
 def test_two_scripts_share_jobs_and_an_edit_of_one_builds_nothing_of_the_other(

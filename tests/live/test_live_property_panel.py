@@ -218,8 +218,7 @@ class PanelProject(RandomProject):
         self.frame[name] = self.numbers.integers(0, 3, len(self.frame))
 
     def drop_column(self) -> None:
-        more = [name for name in self.frame.columns if name not in COLUMNS]
-        self.frame = self.frame.drop(columns=more[:1])
+        self.frame = self.frame.drop(columns=[name for name in self.frame.columns if name not in COLUMNS][:1])
 
     def swap_columns(self) -> None:
         self.frame = self.frame.rename(columns={"x": "w", "w": "x"})

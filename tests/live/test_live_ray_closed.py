@@ -100,10 +100,9 @@ engine.close()
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    folder = tmp_path_factory.mktemp("r")
     done = subprocess.run(
         ["unshare", "-rn", "sh", "-c", NETWORKS, "sh", sys.executable, "-c", CODE],
-        cwd=folder,
+        cwd=tmp_path_factory.mktemp("r"),
         capture_output=True,
         text=True,
         timeout=300,

@@ -104,8 +104,7 @@ def test_any_number_of_slices_gives_the_same_bits(results: Callable, study: str)
 
 
 def test_estimators_and_nulls_differ(results: Callable) -> None:
-    nulls = {results(study)[0][stage_of(study), "A", "curve_null.npy"] for study in DIFFER}
-    assert len(nulls) == len(DIFFER)
+    assert len({results(study)[0][stage_of(study), "A", "curve_null.npy"] for study in DIFFER}) == len(DIFFER)
 
 
 @pytest.mark.parametrize("engine", ["joblib", "dask", "ray"])
@@ -117,11 +116,10 @@ def test_every_engine_gives_them(engine: str) -> None:
         assert {stage for stage, _, _ in first} >= {"permute", "retrain"}
         done = other.ax("run", "core", SHORTLOOP_ENGINE=engine).ok()
         jobs = re.findall(r"\] built (\S+) +(\S*) +(main-\d+)", done.stdout)
-        found = {
+        assert {
             (stage, participant or None, file.name): hashlib.sha256(file.read_bytes()).hexdigest()
             for stage, participant, job in jobs
             for file in other.job_folder(job).glob("*.npy")
-        }
-        assert found == first
+        } == first
         records = [json.loads(file.read_text()) for file in other.folder.glob("workdirs/main/*/record.json")]
         assert {record["engine"]["name"] for record in records if "engine" in record} == {engine}

@@ -411,8 +411,7 @@ def test_code_edited_while_the_next_job_is_begun_is_noticed(project: Project) ->
     (project.board / "hold-2").unlink()
     said, _ = run.communicate(timeout=PATIENCE)
     assert "was edited while" in said
-    values = [project.record(job)["facts"]["value"] for job in built_in_turn(said)]
-    assert values == [1, 1, 2, 2, 2], said
+    assert [project.record(job)["facts"]["value"] for job in built_in_turn(said)] == [1, 1, 2, 2, 2], said
     again = built_in_turn(project.go(script).ok().stdout)
     assert {project.record(job)["facts"]["value"] for job in again} == {2}
     last = (project.folder / "workdirs/main/main-LATEST").resolve().name

@@ -86,8 +86,7 @@ def test_a_sweep_of_a_script_of_ones_own(project: Swept) -> None:
     assert all(float(row["facts.pair.2"]) == float(row["power"]) for row in rows)
     assert (project.folder / "results/powers-sweep/power+seed.png").read_bytes()[:4] == b"\x89PNG"
     assert "facts.value" in said
-    folders = {folder.name for folder in (project.folder / "results").glob("powers-*")}
-    assert folders == {
+    assert {folder.name for folder in (project.folder / "results").glob("powers-*")} == {
         "powers-sweep",
         *(f"powers-powers-power-{power}+seed-{seed}" for seed in (2, 3) for power in (1, 2)),
     }
@@ -207,8 +206,7 @@ def test_a_sweep_of_a_study(study: SweptStudy) -> None:
     assert [(row["decoding.score"], row["group.alpha"]) for row in rows] == [
         *zip(scores, alphas, strict=True)
     ]
-    built = [number for _, number, _ in counts(said)]
-    assert built[1] == 3  # each participant, the group and the report
+    assert [number for _, number, _ in counts(said)][1] == 3  # each participant, the group and the report
     peaks = [(row["amplitude over time: peak (%)"], row["amplitude over time: peak (AUC)"]) for row in rows]
     assert [bool(percent) for percent, _ in peaks] == [True, True, False]
     assert [bool(area) for _, area in peaks] == [False, False, True]

@@ -155,10 +155,9 @@ class DagProject(EmptyProject):
 
     def finished(self) -> set[str]:
         """Jobs that exax finished, but for those of build scripts."""
-        folders = (self.folder / "workdirs" / "main").glob("main-[0-9]*")
         return {
             each.name
-            for each in folders
+            for each in (self.folder / "workdirs" / "main").glob("main-[0-9]*")
             if (each / "post.json").exists() and setup_of(each).get("package") == "methods"
         }
 

@@ -261,8 +261,7 @@ def test_a_class_of_a_cell_that_failed_is_not_taken() -> None:
 
 def test_imports_that_name_less_than_they_use() -> None:
     tag = "def helper(x):\n    return xml.etree.ElementTree.fromstring('<a/>').tag"
-    cells = Cells("import xml.etree.ElementTree", tag, FIT)
-    assert "import xml.etree.ElementTree as" in cells.written().text
+    assert "import xml.etree.ElementTree as" in Cells("import xml.etree.ElementTree", tag, FIT).written().text
     assert Cells("from math import *", "def helper(x):\n    return floor(x + pi)", FIT).called(3) == {"y": 6}
     helper = "def helper(x):\n    return pi"
     assert "from math import pi" in Cells("from math import pi", helper, FIT).written().text

@@ -35,8 +35,7 @@ def rows() -> tuple[FloatArray, FloatArray, IntArray]:
 
 def fits() -> dict[str, Callable[..., SimpleNamespace]]:
     rng = np.random.default_rng(3)
-    number = sum(SIZES)
-    weights, clusters = rng.uniform(0.5, 2.0, number), np.concatenate([np.arange(n) % 7 for n in SIZES])
+    weights, clusters = rng.uniform(0.5, 2.0, sum(SIZES)), np.concatenate([np.arange(n) % 7 for n in SIZES])
     return {
         "ols": partial(fit_groups, "ols"),
         "wls": partial(fit_groups, "ols", weights=weights),

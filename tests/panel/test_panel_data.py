@@ -41,12 +41,10 @@ def test_rows_keep_their_order(rows: list[tuple[str | None, int]], kind: Any, fa
         panel = from_frame(frame, by, blocks)
         x = panel.columns["x"].values
         places = zip(panel.keys, panel.starts[:-1], panel.starts[1:], strict=True)
-        found = {key: x[first:last].tolist() for key, first, last in places}
-        groups = {
+        assert {key: x[first:last].tolist() for key, first, last in places} == {
             tuple(f"{each:.0f}" if isinstance(each, float) else str(each) for each in key): part["x"].tolist()
             for key, part in frame.groupby(by, observed=True)
         }
-        assert found == groups
         dealt = [block_of(key, blocks) for key in panel.keys]
         assert dealt == sorted(dealt)
         lost = int(frame[by].isna().any(axis=1).sum())

@@ -109,8 +109,7 @@ def test_a_class_with_p_values_of_its_own_is_asked_for_them() -> None:
 
     y, x = data(0)
     results = sm.OLS(y, x).fit()._results
-    own = Own(results.model, results.params, results.normalized_cov_params, results.scale)
-    found = found_of(own, 0.95)
+    found = found_of(Own(results.model, results.params, results.normalized_cov_params, results.scale), 0.95)
     assert "pvalues" not in found
     assert found.keys() == {"lower", "upper", "f_pvalue"}
     assert found_of(object(), 0.95) == {}

@@ -170,8 +170,7 @@ def test_datasets_are_given_by_name(package: Path) -> None:
     assert wanted.dataset_ids() == {"many": ["main-1/default", "main-2/bad"]}
     assert wanted.parts().inputs == {"many": ["c1", "c2/bad"]}
     assert asked({"many": [job, (other, "bad")]}) == wanted
-    rebuilt = Built("main-9", "a", None, content="c1")
-    assert asked(many=[rebuilt, (other, "bad")]).parts() == wanted.parts()
+    assert asked(many=[Built("main-9", "a", None, content="c1"), (other, "bad")]).parts() == wanted.parts()
     assert asked(many=[job, (other, "worse")]).parts() != wanted.parts()
     assert asked(many=[job, (Built("", "b", None), "bad")]).parts().inputs == {"many": ["c1", ""]}
     assert asked(many=None).dataset_ids() == {}

@@ -368,8 +368,7 @@ def test_a_job_of_a_file_that_is_not_read_is_perhaps_built(file: Path) -> None:
     assert planned([""]) == (BUILD, "new")
 
     options: dict[str, Any] = {"files": {"study": contents}, "partition": "A"}
-    made = recorded_job(Path.cwd(), "main-0", parts_of("first", options, {}))
-    manifest = replace(made, partition="A")
+    manifest = replace(recorded_job(Path.cwd(), "main-0", parts_of("first", options, {})), partition="A")
     write_manifest(Path.cwd() / "workdirs/main/main-0", manifest)
     with Store() as store:
         store.index.insert(manifest, [])

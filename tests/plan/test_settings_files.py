@@ -22,8 +22,7 @@ TEXT = f'name = "{NAME}"\nyears = 30\n'
 
 def run(file: Path, embedded: Path = Path("embedded.toml"), *, take_over: bool = False) -> str | None:
     """What a run says of its file."""
-    name = tomllib.loads(file.read_text(encoding="utf-8"))["name"]
-    settings = SettingsFile(name, file, "survey", embedded)
+    settings = SettingsFile(tomllib.loads(file.read_text(encoding="utf-8"))["name"], file, "survey", embedded)
     with Store() as store:
         said = settings.take_over(store.index, {TAKE_OVER: "1"} if take_over else {})
         settings.note(store.index)

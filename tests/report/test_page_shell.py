@@ -118,8 +118,7 @@ def test_files_beside_the_page_are_linked_and_there(tmp_path: Path) -> None:
 )
 def test_backticks_are_code_and_formulas_stay_on_one_line(said: str, shown: str, tmp_path: Path) -> None:
     part = replace(section("first"), findings=(said,))
-    html = written(replace(PAGE, sections=(part,), limits=(said,)), tmp_path)
-    assert html.count(f"<li>{shown}</li>") == 2
+    assert written(replace(PAGE, sections=(part,), limits=(said,)), tmp_path).count(f"<li>{shown}</li>") == 2
 
 
 def test_a_figure_has_words_files_and_provenance(html: str) -> None:
@@ -134,8 +133,7 @@ def test_a_figure_has_words_files_and_provenance(html: str) -> None:
     for said in ("Figure 2. Line 2.", "a: main-1", "C = 0.1, 1", "numpy 2.0"):
         assert said in page.text
     assert re.search(r"b:\s+main-2, and the jobs that it was made from", page.text)
-    links = [(link["href"], link.get("aria-label")) for link in page.all("a")]
-    assert links == [
+    assert [(link["href"], link.get("aria-label")) for link in page.all("a")] == [
         *((f"figures/first_2.{end}", f"Figure 2 as {end.upper()}") for end in ("png", "pdf", "svg")),
         (f"{ADDRESS}/job/main-2", None),
     ]

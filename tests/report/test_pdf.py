@@ -66,8 +66,7 @@ def test_dots_and_lines_are_where_they_are_said_to_be() -> None:
     canvas = Canvas(200, 100)
     canvas.dots([1.26, 150], [2, 99.94], "#0072B2", 3.0)
     canvas.dots([], [], "#0072B2")
-    lines = np.array([[[1, 2], [3, 4], [5, 6]], [[7, 8], [9, 10], [11, 12.345]]])
-    canvas.lines(lines, "#FF0000", 2, (4, 3))
+    canvas.lines(np.array([[[1, 2], [3, 4], [5, 6]], [[7, 8], [9, 10], [11, 12.345]]]), "#FF0000", 2, (4, 3))
     canvas.lines(np.empty((0, 2, 2)), "#FF0000")
     drawn = PdfFile(document([canvas.sheet("x")], "x")).pages[0]
     assert "30 w 0.1 0 0 0.1 0 0 cm\n13 20 m 14 20 l S\n1500 999 m 1501 999 l S\nQ" in drawn

@@ -130,8 +130,7 @@ with Progress([Built("", "train", "A", plan=BUILD)], {}) as progress:
 
 
 def test_lines_fit_a_window_that_was_made_narrower() -> None:
-    said = on_a_terminal(WIDER, 80)
-    (line,) = re.findall(r"built x+….*", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", said))
+    (line,) = re.findall(r"built x+….*", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", on_a_terminal(WIDER, 80)))
     assert re.fullmatch(r"built x{6}…x{5} A {11}main-1 {8}0\.0 s", line.rstrip()), line
 
 

@@ -83,8 +83,7 @@ def test_a_variable_names_the_file(
 ) -> None:
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    found = settings_path(["FIRST", "RECIPE"], Path("/far/default.toml"), Path("/base"))
-    assert found == Path(expected)
+    assert settings_path(["FIRST", "RECIPE"], Path("/far/default.toml"), Path("/base")) == Path(expected)
 
 
 def test_paths_in_a_file(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -205,7 +205,6 @@ def test_a_class_of_the_main_module_and_a_formula_of_local_names_are_refused() -
     def own(values: Any) -> Any:
         return 2 * values
 
-    frame = pd.DataFrame({"y": [1.0, 2.0, 4.0, 3.0], "z": [1.0, 2.0, 3.0, 5.0]})
-    fitted = smf.ols("y ~ own(z)", frame).fit()
+    fitted = smf.ols("y ~ own(z)", pd.DataFrame({"y": [1.0, 2.0, 4.0, 3.0], "z": [1.0, 2.0, 3.0, 5.0]})).fit()
     with refusal("name 'own' is not defined"):
         packed(fitted, "x", "fit")

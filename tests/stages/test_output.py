@@ -29,8 +29,7 @@ def numbers(tmp_path: Path) -> Path:
     """A job of three numbers."""
     file = tmp_path / "numbers.txt"
     file.write_text("1 2 3", encoding="utf-8")
-    task = task_of(Numbers, {"file": "c1"}, {}, where=Where({"c1": file}))
-    return do_job(task, tmp_path / "main-1").path
+    return do_job(task_of(Numbers, {"file": "c1"}, {}, where=Where({"c1": file})), tmp_path / "main-1").path
 
 
 def powers(numbers: Path, count: int, **more: Any) -> Task:

@@ -125,8 +125,7 @@ def test_a_file_of_rows_that_is_gone_or_damaged_gives_none(tmp_path: Path) -> No
     write_rows(file, rows)
     whole = file.read_bytes()
     assert read_rows(tmp_path / "none", keys) == read_rows(tmp_path, keys) == {}
-    others = [*(whole[:end] for end in range(len(whole))), whole + b"x", b"\xff" * 99, b"{}", bytes(64)]
-    for other in others:
+    for other in [*(whole[:end] for end in range(len(whole))), whole + b"x", b"\xff" * 99, b"{}", bytes(64)]:
         file.write_bytes(other)
         assert read_rows(file, keys) == {}, other
     for place in range(len(whole) - sum(map(len, rows))):  # before the rows

@@ -180,8 +180,7 @@ def test_whatever_arrays_and_axes_are_called(
         labelled = job.to_xarray()
         for name, (_, values) in given.items():
             np.testing.assert_array_equal(labelled[name].values, values)
-            own = axes_of(found.record["arrays"][name])
-            for axis, dim in zip(own, labelled[name].dims, strict=True):
+            for axis, dim in zip(axes_of(found.record["arrays"][name]), labelled[name].dims, strict=True):
                 if axis in along:
                     assert labelled[dim].values.tolist() == listed[axis]
                 elif dim in labelled.coords:

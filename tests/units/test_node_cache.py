@@ -191,12 +191,11 @@ def test_names_of_any_kind(names: list[tuple[str, list[str], str]]) -> None:
             place: (content, len(repr(place).encode())) for place, content in zip(places, contents)
         }
         made = mirror(cache, files)
-        found = {
+        assert {
             str(file.relative_to(made.folder)): file.read_bytes()
             for file in made.folder.rglob("*")
             if file.is_file()
-        }
-        assert found == {place: repr(place).encode() for place in places}
+        } == {place: repr(place).encode() for place in places}
         os.close(made.hold)
 
 
@@ -248,8 +247,7 @@ def test_what_a_job_uses_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert cache.lacking({used: 900}) == [used]
     monkeypatch.undo()  # what came a moment ago stays
     cache = NodeCache(tmp_path / "other", 10)
-    sent = put(cache, *(bytes([number]) * 8 for number in range(5)))
-    assert cache.lacking(dict.fromkeys(sent, 8)) == []
+    assert cache.lacking(dict.fromkeys(put(cache, *(bytes([number]) * 8 for number in range(5))), 8)) == []
 
 
 def test_what_is_under_way_counts(tmp_path: Path) -> None:

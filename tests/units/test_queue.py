@@ -221,8 +221,7 @@ def test_large_units_come_first_and_small_ones_are_sent_together() -> None:
     assert max(map(len, handed)) <= WORKER_MOMENT / 1e-3 + 1
     assert ended < busy / 2 + 0.01
     message, workers = 1e-3, 1000
-    batches = batches_of([1.0] * 1_000_000, workers, message)
-    handed, _, _ = simulated(batches, workers, lambda unit: 0.01)
+    handed, _, _ = simulated(batches_of([1.0] * 1_000_000, workers, message), workers, lambda unit: 0.01)
     later = [len(batch) * 0.01 for batch in handed[2 * workers : -1]]
     assert min(later) >= workers * message - 0.01
     assert max(later) <= 2 * workers * message + 0.01

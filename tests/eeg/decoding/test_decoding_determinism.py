@@ -200,8 +200,7 @@ def test_folds_without_features_do_not_count_and_constant_features_have_no_patte
     one = activation_patterns(x, folds, weights, kept, standardized=True)
     alone = activation_patterns(x, np.where(folds == 0, 0, 1), weights[:1], kept[:1], standardized=True)
     np.testing.assert_allclose(one, alone)
-    nothing = activation_patterns(x, folds, weights, np.zeros_like(kept), standardized=True)
-    assert np.isnan(nothing).all()
+    assert np.isnan(activation_patterns(x, folds, weights, np.zeros_like(kept), standardized=True)).all()
     x, labels, folds = trials()
     x[:, 2] = 0.5
     models = trained_of_patterns(x, labels, folds)

@@ -57,8 +57,7 @@ def the_long_way(
 ) -> tuple[np.ndarray, list[tuple[np.ndarray, float, np.ndarray]]]:
     """Held-out predictions, and of each fold the kept features, C and decisions on the held-out trials."""
     predicted, folds = np.full(len(labels), -1), []
-    splitter = StratifiedKFold(decoding.folds, shuffle=True, random_state=seed)
-    for train, test in splitter.split(x, labels):
+    for train, test in StratifiedKFold(decoding.folds, shuffle=True, random_state=seed).split(x, labels):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # constant input
             groups = [x[train][labels[train] == k].astype(np.float64) for k in np.unique(labels)]
@@ -170,8 +169,7 @@ def train_all(data: np.ndarray, labels: np.ndarray, folds: np.ndarray, **kwargs:
 
 def stacked(models: list[BinModels]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     weights = np.stack([m.weights for m in models])
-    intercepts = np.stack([m.intercepts for m in models])
-    return weights, intercepts, np.stack([m.kept.any(axis=1) for m in models])
+    return weights, np.stack([m.intercepts for m in models]), np.stack([m.kept.any(axis=1) for m in models])
 
 
 @pytest.mark.parametrize("scaling", ["separate", "training"])

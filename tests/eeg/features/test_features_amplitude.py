@@ -210,8 +210,7 @@ def test_neither_order_nor_place_in_memory_nor_a_bad_trial_changes_a_bit_of_othe
     shifted = np.empty(epochs.data.size + 3)[3:].reshape(epochs.data.shape)
     shifted[:] = epochs.data
     for copy in (shifted, np.asfortranarray(epochs.data)):
-        again = compute(Epochs(**{**vars(epochs), "data": copy}), asked).data
-        assert again.tobytes() == whole.tobytes()
+        assert compute(Epochs(**{**vars(epochs), "data": copy}), asked).data.tobytes() == whole.tobytes()
     good, data = compute(epochs, asked).data, epochs.data.copy()
     data[2] = np.nan
     bad = compute(Epochs(**{**vars(epochs), "data": data}), asked).data
@@ -250,8 +249,7 @@ def test_means_and_errors_are_those_of_mne(baseline: tuple[float, float] | None)
         mean, error = mean_and_error(raw, label, window)
         evoked = cut[name]
         np.testing.assert_allclose(mean, evoked.average("eeg").data, rtol=1e-7, atol=1e-15)
-        expected = sem(evoked.get_data(picks="eeg"), axis=0)
-        np.testing.assert_allclose(error, expected, rtol=1e-6, atol=1e-15)
+        np.testing.assert_allclose(error, sem(evoked.get_data(picks="eeg"), axis=0), rtol=1e-6, atol=1e-15)
 
 
 def test_a_class_of_one_trial_has_no_error_and_one_of_none_no_mean() -> None:

@@ -154,8 +154,7 @@ def sized(*amplitudes: float) -> list[RecordingSummary]:
     made = []
     for number, size in enumerate(amplitudes):
         who, phase = f"S{number // 2 + 1}", ("study", "test")[number % 2]
-        one = replace(EPOCHS, participant=who, phase=phase, amplitude=size, unit="V", file=f"{size}")
-        made.append(one)
+        made.append(replace(EPOCHS, participant=who, phase=phase, amplitude=size, unit="V", file=f"{size}"))
     return made
 
 

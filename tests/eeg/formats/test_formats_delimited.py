@@ -89,8 +89,7 @@ def csv(file: Path, **settings: Any) -> Any:
 def assert_exact(file: Path, data: np.ndarray, **settings: Any) -> None:
     """Epochs are the rows around the markers, to the last digit, and samples are at the rate."""
     epochs = csv(file, **settings)
-    expected = np.stack([data[:, at - 32 : at + 65] for at in STARTS]) * 1e-6
-    np.testing.assert_array_equal(epochs.data, expected)
+    np.testing.assert_array_equal(epochs.data, np.stack([data[:, at - 32 : at + 65] for at in STARTS]) * 1e-6)
     assert epochs.labels.tolist() == [0, 1] * 3
     assert epochs.channels == tuple(NAMES)
     assert epochs.sfreq == pytest.approx(RATE, rel=1e-6)

@@ -143,8 +143,7 @@ def test_a_table_without_events_is_named(tmp_path: Path, text: str) -> None:
 )
 def test_tables_of_programs(tmp_path: Path, separator: str, change: tuple[str, str], encoding: str) -> None:
     texts = [str(onset).replace(*change) for onset in ONSETS]
-    table = rows(texts, separator=separator).replace("house", "Häuser")
-    file = recorded(tmp_path, table.encode(encoding))
+    file = recorded(tmp_path, rows(texts, separator=separator).replace("house", "Häuser").encode(encoding))
     assert_samples(epochs_of(file, events={"face": ["face"], "house": ["Häuser"]}))
 
 
@@ -302,10 +301,8 @@ def test_events_are_those_of_pandas(tmp_path: Path, source: Any, query: str | No
 @pytest.mark.parametrize("source", SOURCES)
 def test_numbers_are_classes_too_and_what_cannot_be_answered_is_said(tmp_path: Path, source: Any) -> None:
     kind, file, table, data = source(tmp_path)
-    events = {"a": [1], "b": [2]}
-    found = read_source(kind, file, source, ("a", "b"), event_column="code", events=events)
-    chosen = table[table["code"] < 3].replace({"code": {1.0: "a", 2.0: "b"}})
-    check(found, chosen, data, "code", ("a", "b"))
+    found = read_source(kind, file, source, ("a", "b"), event_column="code", events={"a": [1], "b": [2]})
+    check(found, table[table["code"] < 3].replace({"code": {1.0: "a", 2.0: "b"}}), data, "code", ("a", "b"))
     asked = partial(refused, partial(read, kind), [file], event_column="condition")
     if source in (in_metadata, in_eeglab):  # as the others
         return
@@ -424,7 +421,6 @@ def test_an_event_that_is_marked_twice_counts_once(tmp_path: Path) -> None:
         twice = read("fif", [exported(raw, tmp_path / "twice_raw.fif")])
     same(once, twice)
     raw = make_raw()  # under two names
-    faces = raw.annotations.onset[raw.annotations.description == "face"]
-    raw.annotations.append(faces, 0, "face/famous")
+    raw.annotations.append(raw.annotations.onset[raw.annotations.description == "face"], 0, "face/famous")
     with pytest.warns(UserWarning, match="7 of 21 events"):
         same(once, read("fif", [exported(raw, tmp_path / "other_raw.fif")]))

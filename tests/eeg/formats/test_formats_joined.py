@@ -101,8 +101,7 @@ def epochs_file(folder: Path, name: str, seed: int, samples: np.ndarray) -> Path
 def test_files_cut_at_the_same_samples(tmp_path: Path, even: bool, shift: int, told: bool) -> None:
     """Samples in even steps are numbers of trials, which say nothing."""
     at = np.arange(20) * 200 + (0 if even else np.random.default_rng(0).integers(0, 90, 20))
-    files = [epochs_file(tmp_path, f"{n}-epo.fif", n, at + n * shift) for n in (0, 1)]
-    epochs, texts = warned("fif", files)
+    epochs, texts = warned("fif", [epochs_file(tmp_path, f"{n}-epo.fif", n, at + n * shift) for n in (0, 1)])
     assert len(epochs.data) == 40
     said = "20 of 20 trials begin when trials of the same class begin in 0-epo.fif"
     assert any(said in text for text in texts) == told
@@ -158,8 +157,7 @@ def test_nothing_goes_across_a_gap(tmp_path: Path, kind: str) -> None:
     file = files(tmp_path)[kind]
     with mne.utils.use_log_level("ERROR"):
         readers = {"eeglab": mne.io.read_raw_eeglab, "brainvision": mne.io.read_raw_brainvision}
-        raw = readers[kind](file, preload=True).drop_channels(["VEOG"])
-        expected = direct(paused(raw).filter(2.0, None))
+        expected = direct(paused(readers[kind](file, preload=True).drop_channels(["VEOG"])).filter(2.0, None))
     epochs = read(kind, [file], drop=("VEOG",), preprocessing={"highpass": 2.0})
     np.testing.assert_array_equal(epochs.data, expected.get_data())
     (account,) = epochs.accounts

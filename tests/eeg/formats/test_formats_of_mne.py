@@ -331,8 +331,7 @@ def test_samples_and_triggers(tmp_path: Path, ending: str) -> None:
     data = mne.io.read_raw_kit(file, verbose="ERROR").get_data(picks="meg")
     factor = data[0, 0] / steps(0)[0, 0]
     np.testing.assert_allclose(data, steps(0) * factor, rtol=1e-9)
-    expected = np.stack([data[:, at - 125 : at + 251] for at in AT])
-    np.testing.assert_allclose(epochs.data, expected, rtol=1e-12)
+    np.testing.assert_allclose(epochs.data, np.stack([data[:, at - 125 : at + 251] for at in AT]), rtol=1e-12)
     assert epochs.labels.tolist() == [0, 1] * 20
     assert epochs.sfreq == RATE
 

@@ -255,8 +255,7 @@ def test_a_class_may_be_an_event_beside_that_of_a_photodiode(tmp_path: Path, oth
 
 def test_a_class_that_some_epochs_are_locked_to_is_no_event_beside_it(tmp_path: Path) -> None:
     """An epoch of a face in which a house comes later is one of a face."""
-    trials = [[(CLASSES[n % 2], 0.0), (CLASSES[1 - n % 2], 400.0)] for n in range(20)]
-    dataset(tmp_path / "S1.set", trials)
+    dataset(tmp_path / "S1.set", [[(CLASSES[n % 2], 0.0), (CLASSES[1 - n % 2], 400.0)] for n in range(20)])
     epochs = read("eeglab", [tmp_path / "S1.set"], tmin=None, tmax=None)
     np.testing.assert_array_equal(epochs.labels, np.arange(20) % 2)
 
@@ -347,8 +346,7 @@ def ft(file: Path, **settings: Any) -> Any:
 @pytest.mark.parametrize("made", [raw_struct, timelock_struct])
 def test_trials_are_as_they_were_saved(tmp_path: Path, version: str, made: Any) -> None:
     epochs = ft(save(tmp_path, made(), version))
-    expected = np.stack(list(raw_struct()["trial"]))[:, :6] * 1e-6
-    np.testing.assert_array_equal(epochs.data, expected)
+    np.testing.assert_array_equal(epochs.data, np.stack(list(raw_struct()["trial"]))[:, :6] * 1e-6)
     assert epochs.labels.tolist() == [0, 1] * 3
     assert epochs.channels == tuple(EEG)
     np.testing.assert_allclose(epochs.times, TIMES, atol=1e-12)

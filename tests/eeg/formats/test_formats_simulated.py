@@ -112,8 +112,7 @@ def test_noise_is_of_each_participant_phase_and_seed_and_falls_as_one_over_f() -
     epochs = simulate(strength=0.0, tmin=-2.0, tmax=2.0, channels=8, trials=20)
     freqs, power = signal.welch(epochs.data, epochs.sfreq, nperseg=512)
     keep = (freqs >= 2) & (freqs <= 20)
-    slope = stats.linregress(np.log(freqs[keep]), np.log(power.mean(axis=(0, 1))[keep])).slope
-    assert -1.15 < slope < -0.8
+    assert -1.15 < stats.linregress(np.log(freqs[keep]), np.log(power.mean(axis=(0, 1))[keep])).slope < -0.8
 
 
 def topographies(epochs: Epochs, time: float) -> np.ndarray:

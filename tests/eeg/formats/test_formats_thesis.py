@@ -85,8 +85,7 @@ def test_version_7_3_is_as_others(tmp_path: Path, y: np.ndarray, bins: list[np.n
     assert features.labels.tolist() == y.tolist()
     assert features.names == tuple(f"E0_freq_4_tpoint_{t}" for t in range(5))
     assert features.span is None
-    two = read(file, ("Object", "Face"))
-    np.testing.assert_array_equal(two.data, np.stack(bins[:count])[:, y != 1])
+    np.testing.assert_array_equal(read(file, ("Object", "Face")).data, np.stack(bins[:count])[:, y != 1])
     matrix = save_hdf5(tmp_path, {**struct(y, bins[:1]), "feature": bins[0]}, "matrix")
     np.testing.assert_array_equal(read(matrix).data, bins[0][np.newaxis])
     with refusal("no struct of its own name", found="Subj01_study_data"):
@@ -269,8 +268,7 @@ def test_numbers_may_be_stored_in_less_than_they_are(tmp_path: Path) -> None:
         shrunk = bytearray(content[:at] + packed + content[at + len(wide) :])
         less = len(wide) - len(packed)
         for tag in (HEADER, at - 48):
-            size = bytes_of.unpack_from("<I", shrunk, tag + 4)[0]
-            bytes_of.pack_into("<I", shrunk, tag + 4, size - less)
+            bytes_of.pack_into("<I", shrunk, tag + 4, bytes_of.unpack_from("<I", shrunk, tag + 4)[0] - less)
         file.write_bytes(shrunk)
         assert loadmat(file)["s"][0, 0]["y"].ravel().tolist() == [1, 2, 3, 1]
         with open_struct(file, "s") as found:

@@ -202,8 +202,7 @@ def test_every_map_is_drawn_as_often_and_participants_are_independent() -> None:
     counts = np.stack([(rows == number).sum(axis=0) for number in range(5)])
     assert stats.chisquare(counts, axis=0).pvalue.min() > 0.001
     for one, other in itertools.combinations(range(3), 2):
-        pairs = np.bincount(5 * rows[:, one] + rows[:, other], minlength=25)
-        assert stats.chisquare(pairs).pvalue > 0.001
+        assert stats.chisquare(np.bincount(5 * rows[:, one] + rows[:, other], minlength=25)).pvalue > 0.001
     np.testing.assert_array_equal(draw_rows(3, 4, 20_000, seed()), rows)
     assert (draw_rows(3, 4, 20_000, seed(1)) != rows).any()
 
@@ -316,8 +315,7 @@ def test_few_participants_are_said() -> None:
 
 @pytest.mark.parametrize("alpha", [0.05, 0.01, 0.001, 0.1, 1 / 3, 0.02])
 def test_the_permutations_it_takes_are_just_enough(alpha: float) -> None:
-    note = limits_note(18, 1, alpha, "permutations")
-    needed = int(re.findall(r"it takes (\d+) permutations", note)[0])
+    needed = int(re.findall(r"it takes (\d+) permutations", limits_note(18, 1, alpha, "permutations"))[0])
     assert 1 / (needed + 1) <= alpha < 1 / needed
     assert limits_note(18, needed, alpha, "permutations") == ""
     assert limits_note(18, needed - 1, alpha, "permutations") != ""
@@ -325,8 +323,7 @@ def test_the_permutations_it_takes_are_just_enough(alpha: float) -> None:
 
 @pytest.mark.parametrize("alpha", [0.05, 0.01, 0.125, 0.001])
 def test_the_participants_flips_take_are_just_enough(alpha: float) -> None:
-    note = limits_note(2, 10**6, alpha, "sign-flips")
-    needed = int(re.findall(r"it takes (\d+) participants", note)[0])
+    needed = int(re.findall(r"it takes (\d+) participants", limits_note(2, 10**6, alpha, "sign-flips"))[0])
     assert 2 / 2**needed <= alpha < 4 / 2**needed
 
 

@@ -300,8 +300,7 @@ def test_what_is_shown_is_described_and_what_is_not_is_not() -> None:
     assert "Cohen" not in alone
     area = dataclasses.replace(whole, curve=dataclasses.replace(whole.curve, score="auc"))
     assert "of each class and fold." in text(area)
-    content = report_content(kind_result(), settings=settings(), evoked=(evoked(),))
-    found = " ".join(methods_text(content)[0])
+    found = " ".join(methods_text(report_content(kind_result(), settings=settings(), evoked=(evoked(),)))[0])
     assert "means over the trials of a class, after subtraction of the mean of −200 to 0 ms." in found
 
 

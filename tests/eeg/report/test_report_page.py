@@ -85,8 +85,7 @@ def test_nothing_is_called_smoothed_that_is_not(participants: int) -> None:
         figures = [panel.draw(result) for panel in panels(report_content(result))]
         drawn = " ".join(text.get_text() for figure in figures for text in figure.findobj(Text))
         text = Page(html_of_report(report_content(result))).text
-        said = re.findall(r"not smoothed|smoothed", f"{drawn} {text}".lower())
-        assert ("smoothed" in said) == smoothed
+        assert ("smoothed" in re.findall(r"not smoothed|smoothed", f"{drawn} {text}".lower())) == smoothed
 
 
 ESCAPE = "\x1b[31m\x07\x9b\u202e\u2028\udcff<b>"
@@ -163,8 +162,7 @@ def test_rows_of_a_table_have_a_cell_for_each_column(result: KindResult) -> None
 
 
 def test_figures_are_numbered_as_they_are_shown() -> None:
-    whole = details(kind_result())
-    content = report_content(whole, kind_result("power", test_bins=None), evoked=(evoked(),))
+    content = report_content(details(kind_result()), kind_result("power", test_bins=None), evoked=(evoked(),))
     figures = [each for section in page_of(content).sections for each in section.figures]
     assert [each.number for each in figures] == list(range(1, 12))
     assert [each.name for each in figures] == [each.name for each in panels(content)]

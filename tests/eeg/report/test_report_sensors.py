@@ -160,12 +160,11 @@ def test_units_of_power_and_of_what_is_very_small() -> None:
     (one, _), (squares, unit) = readable("T/m"), readable(squared("T/m"))
     np.testing.assert_allclose(squares, one**2)
     assert unit == "fT²/cm²"
-    some = [
+    for unit, value, wanted in [
         ("V", 3e-6, (3.0, "µV")),
         ("T²", 1.5e-26, (15.0, "10³ fT²")),
         ("a.u.", 4.2e-6, (4.2, "10⁻⁶ a.u.")),
-    ]
-    for unit, value, wanted in some:
+    ]:
         factor, said = scaled(unit, value)
         assert (factor * value, said) == (pytest.approx(wanted[0]), wanted[1])
     assert scaled("a.u.", 0.0) == scaled("a.u.", float("inf")) == (1.0, "a.u.")

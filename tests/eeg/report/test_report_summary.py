@@ -233,8 +233,7 @@ def test_figures_of_auc(draw: Any) -> None:
 
 def test_chance_is_drawn_where_it_is() -> None:
     times = UNEQUAL.train_times * 1000
-    lines = decoding_over_time(UNEQUAL).axes[0].lines
-    dashed = [line for line in lines if line.get_linestyle() == "--"]
+    dashed = [line for line in decoding_over_time(UNEQUAL).axes[0].lines if line.get_linestyle() == "--"]
     assert len(dashed) == 1
     np.testing.assert_allclose(np.asarray(dashed[0].get_xdata()), times)
     assert UNEQUAL.curve.expected is not None
@@ -262,8 +261,7 @@ def test_the_confidence_band_is_about_the_mean_also_at_chance() -> None:
 
 
 def test_sentences_and_tables() -> None:
-    text = overview(report_content(AUC))
-    assert "chance is 0.500. Scores are the area under the ROC curve (AUC)" in text
+    assert "chance is 0.500. Scores are the area under the ROC curve (AUC)" in overview(report_content(AUC))
     assert "balanced accuracy, the mean over classes of recall" in overview(report_content(kind_result()))
     for sentence in findings(AUC):
         assert " %" not in sentence.replace("95 % CI", "")
@@ -340,8 +338,7 @@ def test_files_have_numbers_of_confusions_and_patterns() -> None:
     assert len(found) == 2 * 9
     for part, confusion in zip((found[:9], found[9:]), WHOLE.confusions, strict=True):
         np.testing.assert_array_equal(column(part, "trials"), confusion.counts.ravel())
-        shares = column(part, "trials of the class (%)").reshape(3, 3)
-        np.testing.assert_allclose(shares.sum(axis=1), 100)
+        np.testing.assert_allclose(column(part, "trials of the class (%)").reshape(3, 3).sum(axis=1), 100)
     assert (found[1]["true class"], found[1]["predicted class"]) == ("class 0", "class 1")
     assert found[0]["test time (s)"] == ""
     assert float(found[9]["test time (s)"]) == 0.0
@@ -533,10 +530,9 @@ def test_scores_of_a_participant_of_a_group_and_of_confusions(tmp_path: Path) ->
     assert found["plane"].test_times is not None
     assert found["curve"].scale.unit == "ms"
     facts = {"score": "auc", "time_unit": "s", "statistics": {"curve": {"chance": 0.5}}}
-    group = result_with(
-        tmp_path / "a", facts, train_times=TIMES, curve_mean=TIMES, curve_scores=np.zeros((8, 3))
-    )
-    (curve,) = scores_in(group).values()
+    (curve,) = scores_in(
+        result_with(tmp_path / "a", facts, train_times=TIMES, curve_mean=TIMES, curve_scores=np.zeros((8, 3)))
+    ).values()
     assert curve.values.tolist() == TIMES.tolist()
     assert (curve.label, curve.chance) == ("AUC", 0.5)
     counts = np.array([[[8, 2], [5, 5]]] * 3)

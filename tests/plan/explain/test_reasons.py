@@ -115,8 +115,7 @@ def test_inputs_of_many_partitions_are_counted(jobs: ToyJobs) -> None:
     new = [jobs.make(name, left=2) for name in "ABC"]
 
     def said(*now: Manifest) -> str:
-        two = jobs.make(None, above={"all": list(now)})
-        return reason(jobs, one, two, all=[built(each) for each in now])
+        return reason(jobs, one, jobs.make(None, above={"all": list(now)}), all=[built(each) for each in now])
 
     one = jobs.make(None, above={"all": old})
     assert said(old[0], new[1], old[2]) == "scores B main-1 → main-4 came out different"

@@ -94,8 +94,7 @@ def test_any_size_of_blocks(n_classes: int, estimator: Any, monkeypatch: pytest.
     shuffled = permuted_labels(labels, 150, seed=1, names=("S01",), folds=folds)
     kwargs = {"within": True, "decoding": settings("separate"), "estimator": estimator}
     whole = at_once(train, shuffled, folds, test, test_labels, **kwargs)
-    few = at_once(train, shuffled[37:49], folds, test, test_labels, **kwargs)
-    for found, expected in zip(few, whole):
+    for found, expected in zip(at_once(train, shuffled[37:49], folds, test, test_labels, **kwargs), whole):
         np.testing.assert_array_equal(found, expected[37:49])
     monkeypatch.setattr(batched_scores, "IN_CACHE", 1)
     monkeypatch.setattr(batched_scores, "ROWS", 1)

@@ -68,9 +68,8 @@ def test_many_votes_a_trial(seed: int, n_classes: int, n_folds: int) -> None:
     predicted[rng.random(n_folds) < 0.2] = -1  # no model
     votes = one_hot(predicted, n_classes).sum(axis=0)
     truth, said = np.broadcast_to(labels, predicted.shape)[predicted >= 0], predicted[predicted >= 0]
-    matrix = confusions(votes, labels, n_folds)
     np.testing.assert_allclose(
-        matrix * n_folds,
+        confusions(votes, labels, n_folds) * n_folds,
         confusion_matrix(truth, said, labels=np.arange(n_classes)) if len(truth) else 0,
         atol=1e-12,
     )

@@ -157,8 +157,7 @@ def test_labels_of_a_run_stay_in_it() -> None:
 def test_runs_of_one_class_change_places_within_their_fold() -> None:
     """Runs of 3, 4, 5 and 6 trials, two of each class: each of four labellings as often as the others."""
     runs, folds = np.repeat([0, 1, 2, 3], [3, 4, 5, 6]), np.repeat([0, 0, 1, 1], [3, 4, 5, 6])
-    labels = np.array([0, 1, 1, 0])[runs]
-    drawn = permuted_labels(labels, 2000, seed=1, names=NAMES, folds=folds, runs=runs)
+    drawn = permuted_labels(np.array([0, 1, 1, 0])[runs], 2000, seed=1, names=NAMES, folds=folds, runs=runs)
     seen = Counter(each.tobytes() for each in drawn)
     expected = {
         np.array(of, np.int8)[runs].tobytes()

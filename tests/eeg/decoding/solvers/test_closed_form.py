@@ -205,8 +205,7 @@ def test_folds_of_many_labellings(estimator: Any, n_classes: int, n_features: in
     labels = np.stack([rng.permutation(np.arange(60) % n_classes) for _ in range(4)])
     x = (2.0 + rng.standard_normal((60, n_features))).astype(np.float32)
     folds = np.arange(60) // 20
-    labellings = Labellings(labels, folds, n_classes, 3)
-    for fold, machines in enumerate(train_machines(x, labellings, estimator)):
+    for fold, machines in enumerate(train_machines(x, Labellings(labels, folds, n_classes, 3), estimator)):
         train = folds != fold
         exact = x.astype(np.float64)
         scaled = (exact - exact[train].mean(axis=0)) / exact[train].std(axis=0)

@@ -130,8 +130,7 @@ def test_order_of_the_grid_changes_no_fit() -> None:
     x, labels, _ = problem(7, 3, 60, 0.4, (15, 20))
     grids = [(1e-4, 1e-3, 1e-2), (1e-2, 1e-3, 1e-4), (1e-3, 1e-4, 1e-2)]
     fits = [LinearSvmSettings(C=grid).fit(x, labels) for grid in grids]
-    chosen = {fitted.C for fitted in fits}
-    assert len(chosen) == 1, "choose another problem: this one has no single best C"
+    assert len({fitted.C for fitted in fits}) == 1, "choose another problem: this one has no single best C"
     for fitted in fits[1:]:
         np.testing.assert_array_equal(fitted.weights, fits[0].weights)
 

@@ -154,8 +154,7 @@ def test_a_wrong_word_is_answered_by_the_right_one(
     folder: Path, arguments: tuple[str, ...], meant: str
 ) -> None:
     done = forked(folder, *arguments)
-    assert done.returncode == 2
-    assert done.stdout == ""
+    assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("shortloop: no such ")
     assert f"did you mean {meant}" in done.stderr
     assert not (folder / "new").exists()

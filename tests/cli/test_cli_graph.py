@@ -62,8 +62,7 @@ def test_as_a_table(runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
     assert rows[0] == ["stage", "cached", "to", "build", "perhaps", "time", "made", "from"]
     by_stage = {row[0]: row[1:] for row in rows[1:5]}
     assert by_stage["load"][0] == by_stage["fit"][0] == by_stage["score"][0] == "2"
-    assert by_stage["fit"][-1] == "load"
-    assert by_stage["page"][-2:] == ["load,", "score"]
+    assert (by_stage["fit"][-1], by_stage["page"][-2:]) == ("load", ["load,", "score"])
 
 
 @pytest.mark.parametrize("by_partition", [False, True])

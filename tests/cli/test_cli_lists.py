@@ -68,8 +68,7 @@ def test_a_row_says_what_a_job_is(
     monkeypatch.chdir(project)
     print_jobs(Filter(partition="B"), "id", False)
     row = capsys.readouterr().out.splitlines()[1].split()
-    assert row[:4] == ["main-1", "scores", "B", "small"]
-    assert row[6] == "1.5"
+    assert (row[:4], row[6]) == (["main-1", "scores", "B", "small"], "1.5")
     assert 200 <= int(row[7]) <= 210
     assert row[8:] == ["KB", "current"]
 

@@ -126,14 +126,12 @@ def test_a_service_is_set_up_as_the_page_says(name: str, service: str) -> None:
     """In the project's own path, on its machine's network, not as root, with certificates."""
     said = services_of(name, GIVEN)[service]
     assert f"{PROJECT}:{PROJECT}" in said["volumes"]
-    assert said["working_dir"] == PROJECT
-    assert said["restart"] == "unless-stopped"
+    assert (said["working_dir"], said["restart"]) == (PROJECT, "unless-stopped")
     assert said["init"] is True
     assert said["healthcheck"]["test"][0] == "CMD"
     assert said["network_mode"] == "host"
     assert int(said["ulimits"]["nofile"]["soft"]) == int(said["ulimits"]["nofile"]["hard"]) >= 65536
-    assert said["user"] == "1000:1000"
-    assert said["image"] == "shortloop"
+    assert (said["user"], said["image"]) == ("1000:1000", "shortloop")
     assert (DEPLOY / said["build"]["context"] / said["build"]["dockerfile"]).is_file()
     own, command = "scheduler" if service == "scheduler" else "worker", said["command"]
     found = " ".join([*command, *said.get("environment", {}).values()])

@@ -142,8 +142,7 @@ def test_a_library_that_was_replaced(job: Job) -> None:
 
 
 def test_files_that_were_opened(job: Job) -> None:
-    data = write(job.package, "data.txt", "1")
-    declared = write(job.package, "declared.txt", "1")
+    data, declared = write(job.package, "data.txt", "1"), write(job.package, "declared.txt", "1")
     located = write(job.package, "located.txt", "1")
     locate(*register([located]))
     for file in (data, declared, located, job.file, data):

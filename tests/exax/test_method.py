@@ -94,8 +94,7 @@ def test_units_are_shared_out_and_files_registered(jobs: Jobs, tmp_path: Path) -
         {"numbers": str(numbers.path), "others": [str(numbers.path)]},
         versions=result.record["versions"],
     )
-    expected = files_of(do_job(plain, tmp_path / "plain").path)
-    found = files_of(Path(job.path))
+    expected, found = files_of(do_job(plain, tmp_path / "plain").path), files_of(Path(job.path))
     record = json.loads(found.pop("record.json"))
     assert record["threads"]
     assert record.pop("engine") == {"name": "slices", "workers": 3}

@@ -81,8 +81,7 @@ def _command(folder: Path, arguments: tuple[str, ...], columns: int) -> NoReturn
 
 
 def assert_one_message(done: subprocess.CompletedProcess[str], *words: str) -> None:
-    assert done.returncode == 1
-    assert done.stdout == ""
+    assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("shortloop: ")
     assert done.stderr.count("shortloop: ") == 1
     assert "Traceback" not in done.stderr

@@ -138,8 +138,7 @@ class Node:
     """A node, and what a run has to tell it."""
 
     def __init__(self, project: Path, cache: NodeCache) -> None:
-        self.project = project
-        self.cache = cache
+        self.project, self.cache = project, cache
 
     def work(
         self, jobs: Mapping[str, str] = MappingProxyType({}), **options: object

@@ -117,8 +117,7 @@ def _mat_seeds(folder: Path) -> list[bytes]:
         savemat(file, content, **how)
         return file.read_bytes()
 
-    plain = saved({NAME: struct_})
-    packed = saved({NAME: struct_}, do_compression=True)
+    plain, packed = saved({NAME: struct_}), saved({NAME: struct_}, do_compression=True)
     level_4 = saved({NAME: np.eye(5), "t": "text"}, format="4")
     big = _swapped(plain)
     import hdf5storage

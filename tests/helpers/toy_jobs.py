@@ -67,8 +67,7 @@ class ToyJobs:
     """Makes jobs of the project in the current folder; each is numbered after the one before."""
 
     def __init__(self, project: Path, number: int = 0) -> None:
-        self.project = project
-        self.number = number
+        self.project, self.number = project, number
         self.places: dict[Place, str] = {}
 
     def folder(self, job: str) -> Path:

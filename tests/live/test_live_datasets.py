@@ -173,8 +173,7 @@ def told() -> Iterator[Told]:
 
 
 def test_a_dataset_is_written_again_with_as_many_slices_as_jobs_have(told: Told) -> None:
-    assert told.two["counts"] == WHOLE
-    assert told.one["counts"] == WHOLE
+    assert (told.two["counts"], told.one["counts"]) == (WHOLE, WHOLE)
     for said in (told.said, told.planned):
         assert f"{told.two['jobs'][0]} holds data of 2 slices, jobs have 1 now" in said
     # and what was made from it, but not what holds no slices

@@ -68,8 +68,7 @@ def test_every_stage_leaves_the_same_bits(shared: BuiltOnce, engine: str) -> Non
             assert shared.files(job) == shared.files(first[place]), place
         assert shared.same_jobs(job, first[place]), place
     said = shared.record(now["methods.factors", "A"])["engine"]
-    assert said["name"] == engine.partition(":")[0]
-    assert said["where"] == "this machine"
+    assert (said["name"], said["where"]) == (engine.partition(":")[0], "this machine")
     assert sum(said["processes"].values()) <= 2
     wait_for(lambda: not shared.processes())
     # What units print is kept with the job.

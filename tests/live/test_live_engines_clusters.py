@@ -33,8 +33,7 @@ class Cluster:
     """
 
     def __init__(self, started: Machines, address: str, certificates: Path) -> None:
-        self.machines = started
-        self.address = address
+        self.machines, self.address = started, address
         self.certificates = certificates
 
     def kill(self, name: str) -> None:

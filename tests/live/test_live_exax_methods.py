@@ -191,8 +191,7 @@ def project(shared: ExaxProject) -> ExaxProject:
 
 def test_each_is_built_once(project: ExaxProject) -> None:
     found, said = project.go()
-    assert found["built"] == STEPS
-    assert found["more"] == expected()
+    assert (found["built"], found["more"]) == (STEPS, expected())
     folders = list((project.folder / "workdirs/main").glob("main-[0-9]*"))
     assert len(folders) == len(STEPS) + 1, said  # and the build script
     assert "warning" not in said
@@ -261,8 +260,7 @@ def test_datasets_in_a_job_that_is_not_whole_are_written_again(
         assert "DS/default.m was altered" in project.shortloop("verify").stdout
     found, said = project.go()
     assert found["built"] == built, said
-    assert found["more"] == before["more"]
-    assert found["jobs"]["odd"] == before["jobs"]["odd"]
+    assert (found["more"], found["jobs"]["odd"]) == (before["more"], before["jobs"]["odd"])
     assert project.manifest(found["jobs"][stage])["content"] == content
     assert f"{folder.name}, which it needs, is not what it was" in said or "was altered" in said
     assert project.go()[0] == found | {"built": []}
@@ -316,8 +314,7 @@ def test_a_pipeline_may_end_with_a_method_of_others(project: ExaxProject) -> Non
             done = project.ax("run", "ends").ok()
             assert f"results: results/ends: {', '.join(files) or 'summary.json'}" in done.stdout
         summary = project.read_json("results/ends/summary.json")
-        assert summary["files"] == files
-        assert summary["report"] == summary["jobs"][-1]["job"]
+        assert (summary["files"], summary["report"]) == (files, summary["jobs"][-1]["job"])
     text = (project.folder / "results/ends/out.csv").read_text(encoding="utf-8")
     assert sorted(text.split()) == sorted(rows(OLD).split())
 

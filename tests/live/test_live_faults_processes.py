@@ -103,8 +103,7 @@ def test_ctrl_c_while_the_build_script_is_imported(toy: DagProject) -> None:
     ran = toy.end(running)
     (toy.folder / "hold").unlink()
     script.write_text(text, encoding="utf-8")
-    assert ran.status == 130
-    assert ran.said == ""
+    assert (ran.status, ran.said) == (130, "")
     toy.check(toy.go(), expected(nodes))
 
 

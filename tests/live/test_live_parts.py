@@ -34,8 +34,7 @@ def test_each_run_has_a_line(project: BootstrapProject) -> None:
         ["2", "build_bootstrap", "--until bootstrap --partition A", "0", "1", "0"],
         ["3", "build_bootstrap", "0", "3", "0"],
     ]
-    assert rows[3][0] == "4"
-    assert rows[3][-1] == "1"
+    assert (rows[3][0], rows[3][-1]) == ("4", "1")
     first = project.works("runs", "1")
     assert re.search(r"bootstrap +A +main-1 +built +new", first)
     assert re.search(r"intervals +main-3 +built +new", first)

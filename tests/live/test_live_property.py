@@ -45,8 +45,7 @@ class World:
         self.current: set[str] = set()
         """Jobs of the last run."""
         self.nodes = [Node("first", 0, file=FILES[0]), Node("scale", 1, (0,)), Node("join", 2, (0, 1))]
-        self.files = dict.fromkeys(FILES, 5)
-        self.variants = dict.fromkeys(VARIANTS, 0)
+        self.files, self.variants = dict.fromkeys(FILES, 5), dict.fromkeys(VARIANTS, 0)
         self.constants = dict.fromkeys(VARIANTS, 0)
         self.whole: dict[Any, str] = {}
         self.log: list[str] = []

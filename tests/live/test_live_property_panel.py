@@ -259,8 +259,7 @@ class PanelProject(RandomProject):
             self.models.pop(self.rng.choice(list(self.models)))
 
     def change_setting(self) -> None:
-        self.blocks = self.rng.choice([1, 2, 3, 5])
-        self.level = self.rng.choice([0.9, 0.95])
+        self.blocks, self.level = self.rng.choice([1, 2, 3, 5]), self.rng.choice([0.9, 0.95])
         self.correction = self.rng.choice(["none", "holm", "fdr_bh"])
 
     def change_pages(self) -> None:

@@ -116,8 +116,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def test_it_computes_and_tells_nobody(found: dict[str, Any]) -> None:
-    assert found["computed"] == 42
-    assert found["usage"] == "0"
+    assert (found["computed"], found["usage"]) == (42, "0")
 
 
 def test_it_listens_on_the_loopback_address_alone(found: dict[str, Any]) -> None:

@@ -70,8 +70,7 @@ def outcomes(kind: tuple[str, str], x: FloatArray, beta: FloatArray, rng: np.ran
 @st.composite
 def problems(draw: st.DrawFn) -> tuple[tuple[str, str], FloatArray, FloatArray]:
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    kind = draw(st.sampled_from(KINDS))
-    size = draw(st.integers(1, 6))
+    kind, size = draw(st.sampled_from(KINDS)), draw(st.integers(1, 6))
     rows = draw(st.integers(size + 2, 150))
     x = rng.standard_normal((rows, size))
     if draw(st.booleans()):

@@ -232,8 +232,7 @@ def test_a_stage_without_history_goes_on_as_it_went() -> None:
         assert run.estimate.left() == left
     run = Run(planned("train"), history={})
     run.begin()
-    run.now = 10
-    run.fraction = 0.0
+    run.now, run.fraction = 10, 0.0
     assert run.estimate.left() == (0, False)
     assert run.share(0.0) is None
     assert run.left(0.25) == 30

@@ -241,8 +241,7 @@ def test_a_stage_is_opened_with_options_jobs_and_files(powers: Task, where: Wher
     stage = open_stage(powers)
     assert isinstance(stage, Powers)
     assert stage.opened
-    assert stage.count == 3
-    assert stage.numbers.facts == {"names": ["numbers.txt"]}
+    assert (stage.count, stage.numbers.facts) == (3, {"names": ["numbers.txt"]})
     assert [each.job for each in stage.others] == ["main-1"]
     assert stage.offset is None
     assert stage.base.tolist() == [1, 2, 3, 1, 2, 3]

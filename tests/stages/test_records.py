@@ -60,8 +60,7 @@ def test_arrays_come_back_bit_for_bit(job: Path, values: np.ndarray) -> None:
         write_record("train", "S01", {"a": Values(None, "x × y", "anything", "V")})
         result = open_result(job)
         back = result.arrays["a"]
-        assert back.dtype == each.dtype
-        assert back.shape == each.shape
+        assert (back.dtype, back.shape) == (each.dtype, each.shape)
         assert back.tobytes() == each.tobytes()
         said = {"axes": "x × y", "description": "anything", "unit": "V"}
         size = {"shape": list(each.shape), "dtype": str(each.dtype)}

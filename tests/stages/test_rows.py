@@ -264,9 +264,7 @@ def test_tables_of_pandas_have_a_row_for_each(tmp_path: Any, monkeypatch: pytest
     assert table["unit_error"].isna().tolist() == [True, True, False, True, True, False]
     assert table.iloc[2].drop(["unit", "unit_error"]).isna().all()
     types = {name: str(kind) for name, kind in table.dtypes.items()}
-    assert types["n"] == "Int64"
-    assert types["whole"] == "Int32"
-    assert types["good"] == "boolean"
+    assert (types["n"], types["whole"], types["good"]) == ("Int64", "Int32", "boolean")
     assert types["kind"] == "category"
     assert types["day"].startswith("datetime64")
     assert table["n"].dropna().tolist() == [7, 2, 8, 2]

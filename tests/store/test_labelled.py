@@ -66,8 +66,7 @@ def job(project: Path) -> LoadedJob:
 def test_axes_have_names_and_units_descriptions_and_what_made_it_are_attributes(job: LoadedJob) -> None:
     found = job.to_xarray()
     assert found["values"].dims == ("rows", "times", "sides")
-    assert found["spread"].dims == ("sides", "sides_2")
-    assert found["total"].dims == ()
+    assert (found["spread"].dims, found["total"].dims) == (("sides", "sides_2"), ())
     assert [*found.data_vars] == ["values", "spread", "total"]
     assert {*found.coords} == {"rows", "times", "sides", "sides_2"}
     assert found["rows"].values.tolist() == ["a, 1", "b, 2"]

@@ -73,8 +73,7 @@ def test_load_works_from_below_the_project(job: Path, monkeypatch: pytest.Monkey
 def test_what_is_no_job_id_is_said_so(job: Path, wrong: str) -> None:
     with pytest.raises(InputError) as caught:
         load(wrong)
-    assert caught.value.found == wrong
-    assert caught.value.problem == "invalid job id"
+    assert (caught.value.found, caught.value.problem) == (wrong, "invalid job id")
     assert caught.value.expected == "main-NUMBER or other-NUMBER"
 
 

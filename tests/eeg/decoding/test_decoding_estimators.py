@@ -157,8 +157,7 @@ def problem(seed: int, n_classes: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
 @pytest.mark.parametrize(("path", "params"), LINEAR + OTHERS)
 def test_predictions(path: str, params: dict[str, Any], n_classes: int) -> None:
     x, labels, fresh = problem(n_classes, n_classes)
-    fitted = settings(path, params).fit(x, labels)
-    expected = own(path, params).fit(x, labels)
+    fitted, expected = settings(path, params).fit(x, labels), own(path, params).fit(x, labels)
     np.testing.assert_array_equal(fitted.predict(fresh), expected.predict(fresh))
     linear = (path, params) in LINEAR
     assert settings(path, params).is_linear is linear

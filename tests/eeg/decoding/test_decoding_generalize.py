@@ -33,8 +33,7 @@ def recordings() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     labels = rng.permutation(np.repeat([0, 1, 2], 14))
     test_labels = rng.permutation(np.repeat([0, 1, 2], [10, 12, 8]))
     patterns = 0.9 * rng.standard_normal((3, 15))
-    train = rng.standard_normal((3, 42, 15))
-    test = rng.standard_normal((2, 30, 15))
+    train, test = rng.standard_normal((3, 42, 15)), rng.standard_normal((2, 30, 15))
     train[1:] += patterns[labels]
     test[1] += patterns[test_labels]
     return train, labels, test, test_labels

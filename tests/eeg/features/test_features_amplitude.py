@@ -81,8 +81,7 @@ def test_filter_agrees_with_mne_away_from_the_ends(order: int, lowpass: float) -
 
 def test_the_published_size_and_names() -> None:
     got = amplitude_features(make_epochs(trials=4, channels=31), AmplitudeSettings(start=-0.0215))
-    assert got.data.shape == (40, 4, 341)
-    assert got.data.dtype == np.float32
+    assert (got.data.shape, got.data.dtype) == ((40, 4, 341), np.float32)
     assert got.data.flags.c_contiguous
     assert (got.kind, got.unit, got.time_unit, got.classes) == ("amplitude", "V", "s", ("face", "object"))
     assert len(set(got.names)) == 341
@@ -104,8 +103,7 @@ def test_agrees_with_mne_also_where_wavelets_leave_the_epoch(data: st.DataObject
     from mne.time_frequency import tfr_array_morlet
 
     sfreq = data.draw(st.sampled_from([100.0, 128.0, 250.0]), "sfreq")
-    every = data.draw(st.integers(1, 7), "every")
-    fmin = data.draw(st.floats(6, 20), "fmin")
+    every, fmin = data.draw(st.integers(1, 7), "every"), data.draw(st.floats(6, 20), "fmin")
     asked = PowerSettings(
         fmin=fmin,
         fmax=fmin + data.draw(st.floats(0, 20), "range"),
@@ -157,8 +155,7 @@ def test_features_are_ordered_by_channel_frequency_and_point() -> None:
 
 def test_the_published_size() -> None:
     got = power_features(make_epochs(trials=2, channels=31), PowerSettings(start=-0.045))
-    assert got.data.shape == (20, 2, 6510)
-    assert got.data.dtype == np.float32
+    assert (got.data.shape, got.data.dtype) == ((20, 2, 6510), np.float32)
     assert got.data.flags.c_contiguous
     assert (got.kind, got.unit, len(set(got.names))) == ("power", "V²", 6510)
     # Point 150, counted from 1, of a grid of 9.765625 ms; the bin's centre is two points later.

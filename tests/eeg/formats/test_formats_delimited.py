@@ -91,8 +91,7 @@ def assert_exact(file: Path, data: np.ndarray, **settings: Any) -> None:
     epochs = csv(file, **settings)
     np.testing.assert_array_equal(epochs.data, np.stack([data[:, at - 32 : at + 65] for at in STARTS]) * 1e-6)
     assert epochs.labels.tolist() == [0, 1] * 3
-    assert epochs.channels == tuple(NAMES)
-    assert epochs.sfreq == pytest.approx(RATE, rel=1e-6)
+    assert (epochs.channels, epochs.sfreq) == (tuple(NAMES), pytest.approx(RATE, rel=1e-6))
     np.testing.assert_allclose(epochs.trial_info["onset"], np.array(STARTS) / RATE, atol=1e-4)
 
 

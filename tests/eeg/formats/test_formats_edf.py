@@ -284,8 +284,7 @@ def test_files_that_cannot_be_read_do_not_hide_another_format(tmp_path: Path) ->
             broken = write_edf(tmp_path / f"S{number}{part}.edf", signal(channels=3))
             broken.write_bytes(broken.read_bytes()[:-700])
     looked = scan_recordings(find_recordings(tmp_path, silent), silent)
-    assert looked.format == "fif"
-    assert looked.other_formats == {"edf": 4}
+    assert (looked.format, looked.other_formats) == ("fif", {"edf": 4})
     assert {path.name for path in looked.folder.problems} == {"S1a.edf", "S1b.edf", "S2a.edf", "S2b.edf"}
 
 

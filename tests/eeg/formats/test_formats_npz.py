@@ -180,8 +180,7 @@ def test_round_trip_by_hierarchical_names(tmp_path: Path) -> None:
     keep = [0, 1, 2, 4, 5]
     np.testing.assert_array_equal(epochs.data, saved.get_data()[keep][:, :2])
     assert epochs.labels.tolist() == [0, 1, 0, 1, 0]
-    assert epochs.channels == ("Fz", "Cz")
-    assert epochs.sfreq == 50.0
+    assert (epochs.channels, epochs.sfreq) == (("Fz", "Cz"), 50.0)
     np.testing.assert_allclose(epochs.times, np.arange(-10, 20) / 50)
     names = {code: name for name, code in EVENT_ID.items()}
     assert epochs.trial_info["event"].tolist() == [names[CODES[number]] for number in keep]

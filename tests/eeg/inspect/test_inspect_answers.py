@@ -232,8 +232,7 @@ def test_a_study_of_each(tmp_path: Path, write) -> None:  # type: ignore[no-unty
     (tmp_path / "data").mkdir()
     write(tmp_path / "data")
     found, study = looked_at(tmp_path)
-    assert study.participants == PARTICIPANTS
-    assert study.classes == ("face", "house")
+    assert (study.participants, study.classes) == (PARTICIPANTS, ("face", "house"))
     assert study.phases.names == PHASES
     given = study.input.model_dump()
     assert given["format"] == ("arrays" if write in (npz, npy) else "table")

@@ -105,8 +105,7 @@ def test_participants_and_phases(tmp_path: Path, folder: str) -> None:
     found = named(tmp_path, names)
     assert list(found.files) == participants.split(", ")
     assert sorted(found.patterns) == sorted(phases.split(", "))
-    assert found.patterns == PATTERNS.get(folder, found.patterns)
-    assert found.left_out == {}
+    assert (found.patterns, found.left_out) == (PATTERNS.get(folder, found.patterns), {})
     reached = []
     for who, of in found.files.items():
         for phase, patterns in found.patterns.items():

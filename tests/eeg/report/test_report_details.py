@@ -285,8 +285,7 @@ def test_effect_sizes_of_scores_are_those_of_participants() -> None:
     result = kind_result()
     row = next(row for row in effects(result).rows if row.name == "Decoding in study")
     scores = result.curve.scores[:, int(np.argmax(result.curve.mean))] - result.curve.chance
-    assert row.cells[0] == "above"
-    assert row.cells[1] == "100 to 400 ms"
+    assert (row.cells[0], row.cells[1]) == ("above", "100 to 400 ms")
     assert row.cells[5].startswith(f"{scores.mean() / scores.std(ddof=1):.2f} (")
     below = effects(kind_result(effect=-9.0))
     assert below.rows[0].cells[0] == "below"

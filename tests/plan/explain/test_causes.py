@@ -89,8 +89,7 @@ def test_an_input_that_came_out_the_same_is_no_cause_and_a_partition_more_is_cou
     jobs.make(method="last", above={"scores": jobs.make(code=STEP)}, options={"x": 1}, previous=one.job)
     assert words(why("main-3")) == ["option x: none → 1"]
     old = [jobs.make(name, left=place) for place, name in enumerate("AB", 2)]
-    before = jobs.make(None, method="group", above={"all": old})
-    new = jobs.make("C", left=5)
+    before, new = jobs.make(None, method="group", above={"all": old}), jobs.make("C", left=5)
     after = jobs.make(None, method="group", above={"all": [*old, new]}, previous=before.job)
     assert words(why(after.job)) == ["all: 2 → 3 jobs"]
 
@@ -98,8 +97,7 @@ def test_an_input_that_came_out_the_same_is_no_cause_and_a_partition_more_is_cou
 def test_inputs_in_another_order(jobs: ToyJobs) -> None:
     """Only those count that are others, wherever they are."""
     old = [jobs.make(name) for name in "ABC"]
-    new = jobs.make("D", left=1)
-    before = jobs.make(None, method="last", above={"all": old})
+    new, before = jobs.make("D", left=1), jobs.make(None, method="last", above={"all": old})
     turned = jobs.make(None, method="last", above={"all": [old[1], old[0], old[2]]}, previous=before.job)
     assert words(why(turned.job)) == ["all: the order of 3 jobs changed"]
     moved = jobs.make(None, method="last", above={"all": [old[1], old[2], new]}, previous=before.job)

@@ -127,9 +127,7 @@ ANALYSIS = Analysis(app, compare, settings=SettingsKind("lines", "lines.Lines", 
 """
 
 
-def test_an_analysis_of_anybody_needs_an_entry_point_only(
-    folder: Path, library: Path, tmp_path: Path
-) -> None:
+def test_an_analysis_of_anybody_needs_an_entry_point(folder: Path, library: Path, tmp_path: Path) -> None:
     """A package of one file, which touches no file of this one."""
     site = tmp_path / "site"
     install(site, f"{OFFERED}text-lines = lines:ANALYSIS\n", lines=TOY + SETTINGS)

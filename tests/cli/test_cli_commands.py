@@ -150,9 +150,7 @@ def test_init_takes_its_options_anywhere(tmp_path: Path, arguments: tuple[str, .
     ],
     ids=str,
 )
-def test_a_wrong_word_is_answered_by_the_right_one(
-    folder: Path, arguments: tuple[str, ...], meant: str
-) -> None:
+def test_a_wrong_word_is_met_by_the_right_one(folder: Path, arguments: tuple[str, ...], meant: str) -> None:
     done = forked(folder, *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("shortloop: no such ")

@@ -98,9 +98,7 @@ def test_a_job_is_shown_also_when_it_is_deleted(shown: ToyJobs, capsys: pytest.C
         assert left[name] == rows[name]
 
 
-def test_options_of_every_job_are_told_where_they_are_given(
-    jobs: ToyJobs, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_options_of_all_jobs_are_told_where_given(jobs: ToyJobs, capsys: pytest.CaptureFixture[str]) -> None:
     made = [jobs.make(None, options={"partition": None, "modules": more}).job for more in ([], ["one"])]
     assert not {"option partition", "option modules"} & rows_of(made[0], capsys).keys()
     rows = rows_of(made[1], capsys)

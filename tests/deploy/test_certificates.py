@@ -81,11 +81,8 @@ def test_they_are_replaced_and_renewed_only_if_asked(tmp_path: Path) -> None:
     assert contents(tmp_path) == {name: data for name, data in forced.items() if name != "ca.pem"}
 
 
-NO_HOSTS = ("tls://a.example", "a.example:8786", "a,DNS:b", "a b", "", "a\nb", "-a", "1.2.3.4.5/8")
-
-
 def test_what_is_no_host_or_no_use_is_refused(tmp_path: Path) -> None:
-    for host in NO_HOSTS:
+    for host in ("tls://a.example", "a.example:8786", "a,DNS:b", "a b", "", "a\nb", "-a", "1.2.3.4.5/8"):
         assert "neither a name nor an address" in refused(tmp_path, host)
     assert "--renew needs ca.pem and ca.key" in refused("--renew", tmp_path, "a.example")
     assert list(tmp_path.iterdir()) == []

@@ -60,9 +60,7 @@ def test_an_edit_and_another_input_are_what_is_computed_with(node: Node) -> None
     assert values(node.computed(2))[0]["x"] == 66.0
 
 
-def test_nothing_stays_open_where_a_mirror_cannot_be_made(
-    node: Node, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_stays_open_where_no_mirror_can_be_made(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     node.computed(1)
     worker._processes._idle.clear()
     work, _ = node.work()

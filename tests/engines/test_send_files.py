@@ -274,9 +274,7 @@ def test_a_file_that_changes_is_not_sent(
 
 
 @pytest.mark.parametrize(("seconds", "says"), [(1e-5, True), (1e5, False), (None, False)])
-def test_what_it_costs_is_said_where_it_does_not_pay(
-    tmp_path: Path, seconds: float | None, says: bool
-) -> None:
+def test_what_it_costs_is_said_if_it_does_not_pay(tmp_path: Path, seconds: float | None, says: bool) -> None:
     cluster = Cluster(tmp_path, (12_500_000,))
     job = cluster.job(seconds)
     for _ in range(2):

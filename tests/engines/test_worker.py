@@ -300,9 +300,7 @@ def _runs(process: int) -> bool:
     return state != "Z"
 
 
-def test_no_forkserver_is_ended_while_its_fork_computes(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_forkserver_ends_while_its_fork_computes(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "PROJECTS", 1)
     monkeypatch.setattr(worker, "KEPT", 0.5)
     with ThreadPoolExecutor(1) as pool:

@@ -205,9 +205,7 @@ def test_records_from_info_on_have_time_level_and_name(tmp_path: Path) -> None:
         ("log.propagate = False\nlog.addHandler(logging.NullHandler())", []),
     ],
 )
-def test_a_stage_that_sets_up_logging_has_what_it_asked_for(
-    tmp_path: Path, set_up: str, lines: list[str]
-) -> None:
+def test_a_stage_that_sets_up_logging_has_what_it_asks(tmp_path: Path, set_up: str, lines: list[str]) -> None:
     assert said(tmp_path, f"{set_up}\nlog.info('info')\nlog.warning('warning')") == lines
 
 

@@ -102,9 +102,7 @@ def test_code_of_shortloop_is_compiled_once_for_all_projects(tmp_path: Path) -> 
     assert not list(tmp_path.glob("*/workdirs/.cache/numba/shortloop*"))
 
 
-def test_two_processes_that_save_at_once_keep_their_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_processes_that_save_at_once_keep_theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of them has read the index before the other wrote it; numba would number both files alike."""
     from numba.core.caching import IndexDataCacheFile
 

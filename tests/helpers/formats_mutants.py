@@ -119,7 +119,7 @@ def _mat_seeds(folder: Path) -> list[bytes]:
 
     plain, packed = saved({NAME: struct_}), saved({NAME: struct_}, do_compression=True)
     level_4 = saved({NAME: np.eye(5), "t": "text"}, format="4")
-    big = _swapped(plain)
+    big = plain[:124] + b"\x01\x00MI" + _swapped_elements(plain[HEADER:])
     import hdf5storage
 
     file.unlink()  # it would write into what is there
@@ -132,11 +132,6 @@ def _mat_seeds(folder: Path) -> list[bytes]:
 def _compressed(matrix: bytes, order: str) -> bytes:
     packed = zlib.compress(matrix)
     return struct.pack(f"{order}2I", 15, len(packed)) + packed
-
-
-def _swapped(content: bytes) -> bytes:
-    """A file of level 5 in the other order of bytes."""
-    return content[:124] + b"\x01\x00MI" + _swapped_elements(content[HEADER:])
 
 
 def _swapped_elements(content: bytes) -> bytes:

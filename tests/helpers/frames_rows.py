@@ -7,7 +7,6 @@ from typing import Any
 from shortloop.frames.report import Content, line_of, table_of
 from shortloop.frames.transformations import APPLY, COLUMN, GROUPS, TRAP
 
-MACHINE = {"processor": "a processor", "cores": 4, "memory": 8}
 FACTS = {"workers": 4, "start": 0.1, "peak": 10**8, "others": 0.0, "busy": 1.0}
 
 
@@ -21,7 +20,7 @@ def row(
 def content(*rows: dict[str, Any], asked: int | str = 10) -> Content:
     """What a report shows, of a table of ten rows."""
     frames = {"name": "a", "table": {"columns": 50, "rows": asked, "groups": 3}}
-    return Content(frames, MACHINE, 10, table_of(rows, 10), {})
+    return Content(frames, {"processor": "a processor", "cores": 4, "memory": 8}, 10, table_of(rows, 10), {})
 
 
 def mixture() -> Content:

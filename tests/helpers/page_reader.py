@@ -7,8 +7,6 @@ from html.parser import HTMLParser
 
 from shortloop.report.page import ADDRESS
 
-VOID = {"meta", "img", "br", "link", "input", "hr", "wbr"}
-
 
 class Page(HTMLParser):
     """Collects what the tests ask for, and sees that every element is closed in its turn."""
@@ -24,7 +22,7 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.attributes.append((tag, dict(attrs)))
-        if tag not in VOID:
+        if tag not in {"meta", "img", "br", "link", "input", "hr", "wbr"}:
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:

@@ -80,9 +80,7 @@ project = fixture_of(Moving)
 
 
 @first_cases(1, ("engine", "v"), [("slices", 2), ("joblib", 3)])
-def test_a_stage_that_goes_elsewhere_leaves_what_it_returned_in_its_job(
-    project: Moving, engine: str, v: int
-) -> None:
+def test_a_stage_that_goes_elsewhere_leaves_results_in_its_job(project: Moving, engine: str, v: int) -> None:
     project.run_name = "moved"
     assert "4 jobs built" in project.works("run", "moved", SHORTLOOP_ENGINE=engine, V=str(v))
     found = project.last_results()

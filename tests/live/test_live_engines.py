@@ -139,9 +139,7 @@ def test_a_unit_that_raises_is_named_and_the_others_are_kept(project: EngineProj
 
 @one_engine
 @pytest.mark.parametrize("how", ["kill", pytest.param("exit", marks=pytest.mark.slow)])
-def test_a_unit_that_ends_its_process_once_is_computed_again(
-    project: EngineProject, engine: str, how: str
-) -> None:
+def test_a_unit_that_ended_its_process_is_done_again(project: EngineProject, engine: str, how: str) -> None:
     project.fault("factors", 5, f"once {how}")
     project.go(engine).ok()
     computed = Counter(each for each in project.computed() if each.startswith("factors"))

@@ -49,9 +49,7 @@ def altered(file: Path) -> None:
         pytest.param({1: ("record.json", altered), 3: ("post.json", altered)}, marks=pytest.mark.slow),
     ],
 )
-def test_results_that_are_damaged(
-    toy: DagProject, what: dict[int, tuple[str, Callable[[Path], None]]]
-) -> None:
+def test_damaged_results(toy: DagProject, what: dict[int, tuple[str, Callable[[Path], None]]]) -> None:
     """They are made again, and nothing below; also by a server that was not told to look."""
     nodes = toy.new_chains()
     before = toy.go()

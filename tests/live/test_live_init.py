@@ -73,9 +73,7 @@ def built_by(said: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_an_analysis_runs_at_once_and_again_as_far_as_it_is_edited(
-    above: Path, environment: Environment
-) -> None:
+def test_an_analysis_runs_at_once_and_again_where_it_is_edited(above: Path, environment: Environment) -> None:
     said = environment.works(above, "shortloop", "init", "my-analysis")
     project = above / "my-analysis"
     assert "cd my-analysis" in said

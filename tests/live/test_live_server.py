@@ -186,13 +186,9 @@ def test_another_user_is_told_whose_server_it_is(toy: DagProject, monkeypatch: p
     assert of_another(answers).startswith("the exax server of this project belongs to another user\n")
 
 
-def wait_until_alone(folder: Path) -> None:
-    wait_for(lambda: not processes(folder))
-
-
 def test_run_starts_a_server_and_leaves_none(stopped: DagProject, tmp_path: Path) -> None:
     stopped.shortloop("run", "dag", TMPDIR=str(tmp_path)).ok()
-    wait_until_alone(stopped.folder)
+    wait_for(lambda: not processes(stopped.folder))
     assert stopped.ax("status").returncode != 0
     # again, with another number of slices: no job has files per slice
     said = stopped.shortloop("run", "dag", SHORTLOOP_SLICES="1", TMPDIR=str(tmp_path)).ok().stdout

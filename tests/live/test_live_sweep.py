@@ -15,7 +15,6 @@ from live_project import PATIENCE, SHORTLOOP, fixture_of, script, wait_for
 from on_a_terminal import command_on_a_terminal
 from powers_project import PowersProject
 
-NO_SETTINGS = script('return run.build("first", seed=1)')
 OWN_WAY = """\
 import os
 import tomllib
@@ -39,7 +38,7 @@ class Swept(PowersProject):
 
     sources: ClassVar = {
         **PowersProject.sources,
-        "build_scripts/build_alone.py": NO_SETTINGS,
+        "build_scripts/build_alone.py": script('return run.build("first", seed=1)'),
         "build_scripts/build_own_way.py": OWN_WAY,
     }
 

@@ -121,9 +121,7 @@ if any(part.endswith("accelerator/runner.py") for part in sys.orig_argv):
 
 
 @pytest.mark.slow
-def test_methods_that_somebody_has_loaded_anew_end_no_run(
-    toy: ToyProject, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_methods_that_somebody_reloaded_end_no_run(toy: ToyProject, monkeypatch: pytest.MonkeyPatch) -> None:
     """exax ends the job that runs then; it is started again, once they are loaded."""
     left = toy.new_chain()
     usual, start = toy.environment, str(toy.write("start/sitecustomize.py", SLOW_TO_START).parent)

@@ -32,8 +32,6 @@ def synthesis():
     from shortloop.{name} import f
 """
 
-GROWS = {"second": "count"}
-
 
 class Chain:
     """One job of each partition in each of two stages, and one of all; run without a server."""
@@ -41,7 +39,7 @@ class Chain:
     def __init__(self, project: Path) -> None:
         for name in ("first", "second", "last"):
             above = ["above"] if name == "last" else "above"
-            method = METHOD.format(name=name, above=above, grows=GROWS.get(name, ""))
+            method = METHOD.format(name=name, above=above, grows={"second": "count"}.get(name, ""))
             write(project, f"methods/a_{name}.py", method)
             write(project, f"shortloop/{name}.py", "def f(): return 1\n")
         self.project = project

@@ -67,9 +67,7 @@ def test_the_summary_says_what_was_built(report: Path, capsys: pytest.CaptureFix
     assert capsys.readouterr().out == "report: results/toy/report.html\n"
 
 
-def test_what_only_the_run_before_left_goes_and_what_others_put_there_stays(
-    report: Path, tmp_path: Path
-) -> None:
+def test_what_only_the_run_before_left_goes_what_others_put_there_stays(report: Path, tmp_path: Path) -> None:
     folder, other = results_folder("toy"), tmp_path / "other.txt"
     other.touch()
     (report / "methods.txt").write_text("Lines were fitted.", encoding="utf-8")

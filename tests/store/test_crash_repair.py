@@ -101,9 +101,7 @@ def test_what_an_unfinished_job_left_is_deleted_but_not_what_it_was(
     assert tidy(workdirs) == ["main-9 (a job) did not finish; what it left is deleted"]
 
 
-def test_build_scripts_and_jobs_that_were_dealt_with_are_left_alone(
-    project: Path, workdirs: dict[str, Path]
-) -> None:
+def test_build_scripts_and_jobs_dealt_with_are_left_alone(project: Path, workdirs: dict[str, Path]) -> None:
     """A build script may be the one that runs now."""
     folders = [unfinished_job(project, "main-7", is_build=True)]
     for number, marker in enumerate((SET_ASIDE, BROKEN, UNFINISHED, DELETED), 8):

@@ -78,9 +78,7 @@ def of_another_format(file: Path) -> None:
         of_another_format,
     ],
 )
-def test_a_lost_or_damaged_index_is_made_again(
-    jobs: list[str | None], change: Callable[[Path], None]
-) -> None:
+def test_a_lost_or_damaged_index_is_made_anew(jobs: list[str | None], change: Callable[[Path], None]) -> None:
     change(INDEX)
     assert found() == jobs
     assert found() == jobs

@@ -285,9 +285,7 @@ def test_a_file_that_is_swapped_and_put_back_was_another_one(
     assert locate(content) == file  # it is what it was, for the next one
 
 
-def test_a_file_that_changes_while_it_is_read_has_no_hash(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_changes_while_read_has_no_hash(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = project / "a"
     file.write_bytes(b"1")
     real = hashing.hash_file

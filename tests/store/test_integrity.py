@@ -62,9 +62,7 @@ def test_a_manifest_that_says_something_else(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(("problem", "rejected"), [(None, True), ("bad", False)])
-def test_a_rejection_that_was_none_and_one_that_was(
-    folder: Path, problem: str | None, rejected: bool
-) -> None:
+def test_a_rejection_that_was_none_and_one_that_is(folder: Path, problem: str | None, rejected: bool) -> None:
     change_record(folder, problem=problem)
     rewrite_manifest(folder)
     content, _ = content_of_job(folder, manifest_of(folder).files)

@@ -141,9 +141,7 @@ def test_axes_that_cannot_be_shared_are_one_of_its_own_in_each_array(project: Pa
         ([2**70, 1], np.array([str(2**70), "1"])),
     ],
 )
-def test_what_stands_along_an_axis_is_numbers_or_texts(
-    project: Path, names: list[Plain], expected: np.ndarray
-) -> None:
+def test_an_axis_has_numbers_or_texts(project: Path, names: list[Plain], expected: np.ndarray) -> None:
     write(make_job(project, "main-1"), {"a": ("rows", np.zeros(2))}, {"rows": "names"}, {"names": names})
     np.testing.assert_array_equal(shortloop.load("main-1").to_xarray()["rows"].values, expected, strict=True)
 

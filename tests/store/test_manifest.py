@@ -37,12 +37,6 @@ def folder(project: Path) -> Path:
     return job
 
 
-def damage_of(folder: Path) -> str | None:
-    manifest = read_manifest(folder)
-    assert manifest is not None
-    return damage(folder, manifest)
-
-
 def test_a_manifest_is_read_as_it_was_written(project: Path) -> None:
     folder = finished_job(project, "main-3")
     manifest = replace(
@@ -95,7 +89,9 @@ def test_damage_to_any_file_is_noticed(
     names = [*(read_manifest(folder) or manifest_for(folder)).files, MANIFEST]
     before = states_of(folder, names)
     change(folder / name)
-    found = damage_of(folder)
+    manifest = read_manifest(folder)
+    assert manifest is not None
+    found = damage(folder, manifest)
     assert found is not None
     assert name in found
     assert said in found

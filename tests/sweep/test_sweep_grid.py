@@ -49,9 +49,7 @@ def test_every_combination_is_there_once_under_a_name(axes: dict[str, list[str]]
 
 
 @given(AXES, st.randoms())
-def test_a_name_says_what_is_set_whatever_else_is_in_the_grid(
-    axes: dict[str, list[str]], random: Any
-) -> None:
+def test_a_name_says_what_is_set_whatever_else_the_grid_has(axes: dict[str, list[str]], random: Any) -> None:
     texts = [f"{field}={','.join(values)}" for field, values in axes.items()]
     grid = parse_grid(texts)
     random.shuffle(texts)

@@ -29,7 +29,6 @@ FRAME = pd.DataFrame(NUMBERS, columns=[*"abcd"]).assign(
     lists=pd.Series([[1, 2], [], None, [3.5], ["a"]] * 100),
     firm=np.arange(500) * 7 % 11,
 )
-INDEXED = FRAME.set_index(["firm", "text"])
 MORE = pl.DataFrame({"a": NUMBERS[:, 0], "text": ["x", None] * 250, "lists": [[1], []] * 250}).with_columns(
     pl.col("text").cast(pl.Categorical).alias("kind"), (pl.col("a") > 0).alias("firm")
 )
@@ -43,7 +42,7 @@ UNITS: dict[str, list[Any]] = {
     + [FRAME.iloc[:0]],
     "null keys": [rows for _, rows in FRAME.groupby("whole", dropna=False)],
     "an index": [rows for _, rows in FRAME.set_index("day").groupby("firm")],
-    "several levels": [rows for _, rows in INDEXED.groupby(level="firm")],
+    "several levels": [rows for _, rows in FRAME.set_index(["firm", "text"]).groupby(level="firm")],
     "columns of several levels": [pd.concat({"one": FRAME[["a"]], "two": FRAME[["b"]]}, axis=1)],
     "series": [rows for _, rows in FRAME.groupby("firm")["a"]] + [FRAME["text"], FRAME["lists"]],
     "objects": [FRAME.astype({"text": object}), pd.DataFrame({"x": [1, "a", None, (1, 2)]})],

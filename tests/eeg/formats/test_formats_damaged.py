@@ -106,11 +106,6 @@ def test_seeds_are_whole(tmp_path: Path, kind: str) -> None:
     assert ends == expected
 
 
-def peak_of_children() -> int:
-    """Bytes that a process which this one has started, and which has ended, held at most."""
-    return 1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-
-
 def read_mutants(kind: str, folder: Path, count: int) -> int:
     """Read them all in this process, which does nothing else; bytes that a reader held at most."""
     warnings.simplefilter("ignore")
@@ -131,7 +126,7 @@ def read_mutants(kind: str, folder: Path, count: int) -> int:
         slowest = max(slowest, processor_time() - before)
         slowest_clock = max(slowest_clock, time.monotonic() - clock)
         assert slowest < SECONDS, f"SEED={SEED}, mutant {number} of {kind}: {file}"
-    memory = peak_of_children()
+    memory = 1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     print(f"\n{kind}: {ends.total()} mutants; at most {slowest:.2f} s of the processor,")
     print(f"{slowest_clock:.2f} s by the clock and {memory / 1e6:.0f} MB")
     print("\n".join(f"{count:7} {end}" for end, count in ends.most_common()))

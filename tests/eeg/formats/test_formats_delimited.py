@@ -113,9 +113,7 @@ def assert_exact(file: Path, data: np.ndarray, **settings: Any) -> None:
     ],
 )
 @first_cases(1, "offset", [0.0, 4200.0])
-def test_numbers_are_the_same_however_written(
-    tmp_path: Path, how: dict[str, Any], encoding: str, offset: float
-) -> None:
+def test_numbers_however_written(tmp_path: Path, how: dict[str, Any], encoding: str, offset: float) -> None:
     data = values(1, offset)
     file = tmp_path / "S1.csv"
     file.write_bytes(text(data, **how).encode(encoding))

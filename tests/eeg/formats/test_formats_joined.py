@@ -68,14 +68,10 @@ def test_picks_give_the_order_of_people_who_have_several(tmp_path: Path) -> None
     assert read("fif", files[:1], picks=("eog", "Cz", "Fz")).channels == ("VEOG", "Cz", "Fz")
 
 
-def bad_in_one(folder: Path) -> list[Path]:
+def test_bad_channels_of_one_run_are_bad_in_all_or_interpolated(tmp_path: Path) -> None:
     second = make_raw(2)
     second.info["bads"] = ["Pz"]
-    return two(folder, second)
-
-
-def test_bad_channels_of_one_run_are_bad_in_all_or_interpolated(tmp_path: Path) -> None:
-    files = bad_in_one(tmp_path)
+    files = two(tmp_path, second)
     remedies = ("input.preprocessing.bads.S1 = ['Pz']", "input.preprocessing.interpolate = true")
     with refusal("differ in channels", *remedies):
         read("fif", files)

@@ -27,7 +27,6 @@ def every(form: str, *parts: str) -> list[str]:
     return [form.format(*each) for each in itertools.product(*(part.split(", ") for part in parts))]
 
 
-ELEVEN = ", ".join(map(str, range(1, 12)))
 GROUPS, HALVES = "control_01, control_02, patient_01, patient_02", "encoding, retrieval"
 WORDS = "Anna Müller, Eva Groß, Max Muster"
 FOLDERS: dict[str, tuple[list[str], str, str]] = {
@@ -39,7 +38,7 @@ FOLDERS: dict[str, tuple[list[str], str, str]] = {
     "a folder a participant": (every("{}/{}.vhdr", "anna, bob, eve", HALVES), "anna, bob, eve", HALVES),
     "a folder a phase": (every("{}/P{}.set", "Train, Test", "1, 2, 10"), "P1, P2, P10", "test, train"),
     "runs without a separator": (every("S00{0}/S00{0}R0{1}.edf", "1, 2", "3, 7"), "S001, S002", "recording"),
-    "eleven runs": (every("S{}_run{}.edf", "1, 2", ELEVEN), "S1, S2", "recording"),
+    "eleven runs": (every("S{}_run{}.edf", "1, 2", ", ".join(map(str, range(1, 12)))), "S1, S2", "recording"),
     "acquisitions": (every("S{}_acq{}_run{}.edf", "1, 2", "1, 2", "1, 2"), "S1, S2", "acq1, acq2"),
     "processings": (every("sub-{}_proc-{}_eeg.set", "01, 02", "1, 2"), "01, 02", "proc1, proc2"),
     "sessions in folders": (every("day{}/S{}.edf", "1, 2", "1, 2, 3"), "S1, S2, S3", "recording"),

@@ -46,7 +46,6 @@ FRAME = (
     {"analyses"},
     {"cli", "testing"},
 )
-
 EEG = (
     {"eeg.data", "eeg.mne_scores", "eeg.score_names"},
     {"eeg.checks", "eeg.headers"},
@@ -59,7 +58,6 @@ EEG = (
     {"eeg.findings", "eeg.inspect", "eeg.testing"},
     {"eeg.analysis"},
 )
-
 PANEL = (
     {"panel.kernels", "panel.statistics", "panel.column"},
     {"panel.data", "panel.formats"},
@@ -75,23 +73,19 @@ PANEL = (
     {"panel.preview", "panel.panel_file"},
     {"panel.analysis"},
 )
-
 FRAMES = (
     {"frames.transformations"},
     {"frames.table", "frames.runners", "frames.settings"},
     {"frames.measure", "frames.pipeline", "frames.report"},
     {"frames.command"},
 )
-
 ANALYSES = {"eeg": EEG, "frames": FRAMES, "panel": PANEL}
-
 LEVEL = {
     package: level
     for analysis in ANALYSES.values()
     for level, packages in enumerate((*FRAME, *analysis))
     for package in packages
 }
-
 MAY_IMPORT_EXAX = {"exax", "notebook", "plan", "project", "run", "store"}
 
 
@@ -309,11 +303,8 @@ def test_no_file_knows_where_it_lies() -> None:
 
 # EEG speaks of these; the frame of partitions, units and arrays. Parts of names count, as in `n_trials`.
 WORDS = re.compile(r"(?<![a-z])(?:participant|trial|epoch|channel|bin)s?(?![a-z])", re.IGNORECASE)
-
 ANALYSIS = re.compile(r"(?<![a-z])eeg(?![a-z])", re.IGNORECASE)
-
 LIBRARY = ROOT / "shortloop"
-
 FRAME_FILES = [file for file in MODULES if file.relative_to(LIBRARY).parts[0] not in (*ANALYSES, "templates")]
 
 # Still to be cleared.

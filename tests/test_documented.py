@@ -22,7 +22,6 @@ from shortloop.cli import entry
 from shortloop.keys.source import normalised
 
 COMMANDS = [(block, command) for page in PAGES for block in blocks(page) for command in block.commands]
-
 PLACES = [
     ROOT,
     ROOT / "shortloop",
@@ -30,11 +29,8 @@ PLACES = [
     TEMPLATES / "analysis",
     TEMPLATES / "project",
 ]
-
 EXAMPLES = ("methods/a_bootstrap", "build_scripts/build_bootstrap", "shortloop/engines/NAME")
-
 INSIDE = ("architecture", "extending")
-
 MADE = ("results/", "workdirs/", ".venv/", "data/", ".shortloop/", "methods/a_NAME", *EXAMPLES)
 
 

@@ -95,7 +95,6 @@ format = "thesis"
 power.study = "{participant}.mat"
 power.test = "{participant}_test.mat"
 """
-
 PANEL = """\
 name = "panel"
 input = {format = "simulated", groups = 30, rows = 90}
@@ -103,7 +102,6 @@ groups = {by = ["group"], blocks = 1}
 diagnostics = {groups = ["7"], worst = 8}
 models.plain = {model = "ols", formula = "y ~ x1 + x2 + C(visits > 2)", covariance = "HC3"}
 """
-
 FRAMES = """\
 name = "frames"
 libraries = ["pandas"]
@@ -111,7 +109,6 @@ transformations = ["groups"]
 table = {rows = 300, columns = 4, groups = 5, chunk = 100}
 timing = {repeats = 1, workers = 2}
 """
-
 STUDIES = {
     "simulated": SIMULATED,
     "applied": APPLIED + POWER,

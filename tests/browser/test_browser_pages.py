@@ -18,7 +18,6 @@ from shortloop.report.page import ADDRESS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
-
 LEAST = 11
 """Pixels, of the smallest letters."""
 WORD = 24
@@ -49,7 +48,6 @@ IMAGES = """() => [...document.images].map(each =>
   [each.naturalWidth, each.naturalHeight, each.getBoundingClientRect().width])"""
 COLOUR = "() => getComputedStyle(document.body).backgroundColor"
 PLATE = "() => getComputedStyle(document.querySelector('figure img').parentElement).backgroundColor"
-
 VIEWS = [
     pytest.param(name, view, marks=[pytest.mark.slow] * slow)
     for name in PAGES_OF

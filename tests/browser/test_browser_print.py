@@ -19,7 +19,6 @@ from shortloop.report.style import DPI
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
     from pypdf import PageObject
-
 PAPER = round((210 - 2 * 16) / 25.4 * 96)
 """Pixels, between the margins of A4."""
 WIDER = f"""() => [...document.querySelectorAll('table, img, p, li, h3')]
@@ -27,7 +26,6 @@ WIDER = f"""() => [...document.querySelectorAll('table, img, p, li, h3')]
   .map(each => each.outerHTML.slice(0, 99))"""
 CELLS = """() => [...document.querySelectorAll('main > section th, main > section td')]
   .filter(each => each.checkVisibility()).map(each => each.textContent)"""
-
 SIZES = """() => [...document.images].map(each => [each.naturalWidth, each.naturalHeight,
   each.getBoundingClientRect().width, each.getBoundingClientRect().height])"""
 SHEET = (297 - 2 * 18) / 25.4 * 96

@@ -34,7 +34,6 @@ def compare(first, second):
 
 ANALYSIS = Analysis(app, compare)
 """
-
 folder = pytest.fixture(project_of_two_jobs)
 
 

@@ -48,10 +48,7 @@ def finished(project: Path, job: str, jobs: Mapping[str, Any] | None = None, **c
 
 
 PANEL = ROOT / "shortloop/panel/default.toml"
-
-
 STUDY = ROOT / "shortloop/eeg/study/default.toml"
-
 folder = pytest.fixture(project_of_two_jobs)
 
 

@@ -25,8 +25,6 @@ from shortloop.upkeep.inventory import STATES, inventory
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
 STEP = with_code(steps="def step(x):\n    return x + 2")
 
 

@@ -20,7 +20,6 @@ from shortloop.plan.pipeline import Built, Run
 
 project = pytest.fixture(empty_project)
 package = pytest.fixture(own_package)
-
 METHOD = """\
 options = {{"partition": "", "size": 0}}
 jobs = ({jobs})

@@ -25,7 +25,6 @@ try:
 except KeyboardInterrupt:
     raise {error}
 """
-
 folder = pytest.fixture(project_of_two_jobs)
 
 

@@ -13,8 +13,6 @@ from command_line import ROOT, forked
 from toy_jobs import project_of_two_jobs
 
 folder = pytest.fixture(project_of_two_jobs)
-
-
 NAMED = {*re.findall(r"`(\w+)`", (ROOT / "docs" / "json.md").read_text(encoding="utf-8"))}
 OWN = {"cost", "options", "facts", "versions", "threads", "engine", "columns"}
 

@@ -25,8 +25,6 @@ options = {"number": 0}
 def synthesis():
     pass
 '''
-
-
 SCRIPT = """\
 from shortloop.run.executor import run_pipeline
 
@@ -34,8 +32,6 @@ from shortloop.run.executor import run_pipeline
 def main(urd):
     return run_pipeline(urd, lambda run: run.build("scores", partition="A"), name="build_toy small")
 """
-
-
 LOOKING = [
     ("plan", "toy"),
     ("why", "main-1"),
@@ -46,8 +42,6 @@ LOOKING = [
     ("verify",),
     ("gc",),
 ]
-
-
 Guard = Callable[[Path], AbstractContextManager[None]]
 
 

@@ -18,7 +18,6 @@ from deploy_compose import DEPLOY, Machines, free_port, listens, machines, make_
 
 dask = pytest.importorskip("dask", reason="dask is not installed")
 distributed = pytest.importorskip("distributed", reason="distributed is not installed")
-
 pytestmark = pytest.mark.live
 SETTINGS = {"DASK_CONFIG": str(DEPLOY / "dask.yaml")}  # in a container it lies where Dask looks by itself
 

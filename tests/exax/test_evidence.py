@@ -22,8 +22,6 @@ from shortloop.store.inputs import locate, register
 from shortloop.store.process_notes import NOTED, note, take_notes
 
 project = pytest.fixture(empty_project)
-
-
 package = pytest.fixture(own_package)
 
 

@@ -57,8 +57,6 @@ try:
 finally:
     print("once")
 """
-
-
 HOLDS_NO_LOCKS = """
 held, told = open("lock", "w"), os.pipe()
 fcntl.flock(held, fcntl.LOCK_EX)
@@ -72,8 +70,6 @@ fork.signal(signal.SIGTERM)
 print(fork.wait(), fork.wait(), fork.poll(), fork.ends_within(0))
 fork.signal(signal.SIGTERM)  # to nobody
 """
-
-
 ENDS_WITH_ITS_PARENT = """
 reader, writer = os.pipe()
 if not os.fork():

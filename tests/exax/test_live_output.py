@@ -95,8 +95,6 @@ def test_a_bar_is_shown_now_and_then_and_at_its_end(job: Printing) -> None:
 
 
 BELOW = "".join(f"\r outer 10%\n\r inner {inner}%\x1b[A" for inner in range(50)) + "\r outer 100%\n"
-
-
 BURST = "".join(f"line {number}\n" for number in range(100_000))
 
 

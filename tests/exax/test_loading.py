@@ -24,8 +24,6 @@ load_from_source()
 from helper import value
 print(json.dumps([value(), [*loaded_modules()["helper"]]]))
 """
-
-
 Run = Callable[..., tuple[int, list[str]]]
 
 
@@ -133,8 +131,6 @@ if not os.fork():
 os.wait()
 print(os.getpid())
 """
-
-
 METHOD = """
 import os
 from pathlib import Path

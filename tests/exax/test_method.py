@@ -27,11 +27,7 @@ from shortloop.store.inputs import register
 from shortloop.store.process_notes import NOTED
 
 project = pytest.fixture(empty_project)
-
-
 package = pytest.fixture(own_package)
-
-
 SLICES = 3
 
 
@@ -283,8 +279,6 @@ def double(numbers: Job, factor: float = 2.0):
     """Doubles."""
     return {"doubled": factor}
 '''
-
-
 UNITS = '''\
 """A method."""
 
@@ -299,8 +293,6 @@ def parts(numbers: Job):
 def double(part, factor: float):
     return {"doubled": factor * part}
 '''
-
-
 CLASS = '''\
 """A method."""
 

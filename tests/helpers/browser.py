@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ConsoleMessage, Page, Response
-
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 LIBRARIES = ("playwright", "axe_playwright_python", "pypdf")
 # It runs as root in containers, and asks nobody for anything.

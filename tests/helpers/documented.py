@@ -14,7 +14,6 @@ from source_tree import ROOT
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PROGRAMS = ("shortloop", "ax", "make", "pip", "python", "cd", "cp", "mv", "sed", "seq", "git", ".", "docker")
 """What a line begins with, in a block that does not say its language, if it is a command."""
-
 RUN_IN = {
     "README.md": "nothing",
     "docs/caching.md": "my-study",
@@ -37,7 +36,6 @@ RUN_IN = {
     "docs/your-own-analysis.md": "nothing",
 }
 """The project that commands of a page, or of a section of it, are run in. Nothing: they begin with `init`."""
-
 NOT_RUN = {
     "cp shortloop/eeg/study/default.toml study.toml": "a walk through the code, in a clone of it",
     "shortloop --install-completion": "it edits files of a shell; tests/cli/test_cli_completion.py runs it",

@@ -20,7 +20,6 @@ from shortloop.keys import closure, code, hashing, methods, source
 from shortloop.project import project as jobs_project
 
 ROOT = Path(__file__).resolve().parents[2]
-
 CONFIGURATION = """\
 slices: 2
 workdirs:

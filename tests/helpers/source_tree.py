@@ -11,13 +11,10 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-
 TEMPLATES = ROOT / "shortloop" / "templates"  # what projects of one's own begin with
 BEGUN = {"templates", "template"}  # folders of them, of the frame and of analyses
 MODULES = sorted(file for file in (ROOT / "shortloop").rglob("*.py") if BEGUN.isdisjoint(file.parts))
-
 METHODS = sorted([*(ROOT / "methods").glob("a_*.py"), *(ROOT / "dev").glob("a_*.py")])
-
 SCRIPTS = sorted([*(ROOT / "build_scripts").glob("build_*.py"), *(ROOT / "dev").glob("build_*.py")])
 
 

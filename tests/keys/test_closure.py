@@ -87,7 +87,6 @@ MODULES = {
     "alone": "import shortloop.base.seeds\n",
     "other": "import json\n",
 }
-
 CLOSURE = """
 import json, sys
 from pathlib import Path

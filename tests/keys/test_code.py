@@ -16,7 +16,6 @@ from shortloop.keys.code import declares_code
 
 project = pytest.fixture(empty_project)
 package = pytest.fixture(own_package)
-
 METHODS = sorted([*(ROOT / "methods").glob("a_*.py"), *(ROOT / "dev").glob("a_*.py")])
 
 

@@ -164,7 +164,6 @@ def test_an_archive_on_the_path_is_not_looked_into(tmp_path: Path, monkeypatch: 
 
 
 PROGRAM = "from shortloop.keys.code import python_here; print(python_here())"
-
 STARTS = f"""
 import subprocess, sys
 from shortloop.keys.code import pass_on_options

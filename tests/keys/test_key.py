@@ -32,16 +32,13 @@ def synthesis():
     """What it does."""
     return near(1)  # here
 '''
-
 FILES = {
     "methods/a_toy.py": METHOD,
     "shortloop/near.py": "from shortloop.far import far\n\n\ndef near(x):\n    return far(x)\n",
     "shortloop/far.py": '"""Far."""\n\n\ndef far(x):\n    """Far."""\n    return x + 1  # one\n',
     "shortloop/apart.py": "x = 1\n",
 }
-
 scalars = st.none() | st.booleans() | st.integers(-3, 3) | st.floats(-2, 2) | st.text(max_size=2)
-
 plain = st.recursive(
     scalars,
     lambda inner: (
@@ -139,7 +136,6 @@ OTHER = [
     ("shortloop/far.py", lines("def far(x)", "def far(x, y=0)")),
     ("shortloop/__init__.py", lambda text: text + "x = 1\n"),
 ]
-
 SAME = [
     ("methods/a_toy.py", lines("# here", "# there")),
     ("methods/a_toy.py", lines('{"number": 0}', "{\n    'number':0\n}")),

@@ -18,7 +18,6 @@ from shortloop.keys import source
 from shortloop.keys.source import normalised
 
 project = pytest.fixture(empty_project)
-
 package = pytest.fixture(own_package)
 
 
@@ -60,7 +59,6 @@ SAME = [
     ("x = 'a'\n", 'x = "a"\n'),
     ("async def f():\n    await g()\n", 'async def f():\n    """F."""\n    await g()\n'),
 ]
-
 OTHER = [
     ("x = 1\n", "x = 2\n"),
     ("x = 1\n", "x = 1.0\n"),
@@ -166,7 +164,6 @@ class Fit(Stage):
     {line}
     def compute(self, unit): return 1
 """
-
 FUNCTION = """
 from shortloop import stage
 @stage({given})

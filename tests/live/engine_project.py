@@ -13,7 +13,6 @@ from live_project import AX, PATIENCE, SHORTLOOP, Done, EmptyProject, processes,
 
 ENGINES = ("joblib", "dask", "joblib:threading", "ray")
 """All but slices."""
-
 METHODS = stages("""\
 # numbers
 @stage

@@ -31,7 +31,6 @@ ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 300.0  # s until what hangs is ended: nothing is measured by it, as machines may be busy
 AX = Path(sys.executable).with_name("ax")
 SHORTLOOP = AX.with_name("shortloop")
-
 FILES = {"FOLDER": "", "BOARD": "board", "COMPUTED": ".computed"}
 """Files and folders that methods are told of: the project, where jobs meet, units that were computed."""
 STUDY = """\

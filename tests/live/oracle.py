@@ -9,7 +9,6 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path.cwd())]
 sys.path.append(str(Path(__file__).resolve().parents[1] / "helpers"))
-
 from in_process import InProcess  # noqa: E402
 
 import shortloop  # noqa: E402

@@ -180,7 +180,6 @@ def test_notes_are_in_the_report_with_the_names_of_now_whoever_built_the_jobs(
     assert "B.npz: 1 of 32 trials are there twice" in page
     assert "times smaller than usual" in page
     assert "times smaller than usual" in table
-
     data(with_notes).rename(data(with_notes, "recording_B"))
     data(with_notes, "A").rename(data(with_notes, "recording_A"))
     with_notes.edit_study("{participant}.npz", "recording_{participant}.npz")

@@ -23,8 +23,6 @@ from shortloop.testing import check_engine
 
 one_engine = first_cases(1, "engine", ENGINES)
 """What engines share: with one of them, and with the others in the slow tests."""
-
-
 STAGES = ("numbers", "factors", "fit", "rows", "sums", "page")
 FORCED = [word for stage in STAGES for word in ("--force", stage)]
 

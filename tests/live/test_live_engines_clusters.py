@@ -85,8 +85,6 @@ ca = "{folder}/ca.pem"
 certificate = "{folder}/client.pem"
 key = "{folder}/client.key"
 """
-
-
 toy = fixture_of(EngineProject)
 
 

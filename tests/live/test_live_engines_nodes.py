@@ -25,7 +25,6 @@ from live_project import ROOT, served, stages, wait_for
 from shortloop.units.node_cache import machine
 
 pytest.importorskip("distributed", reason="distributed is not installed")
-
 HOST = "127.0.0.1"
 METHODS = stages("""\
 # lines

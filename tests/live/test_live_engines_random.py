@@ -23,7 +23,6 @@ from live_project import PATIENCE, processes, served, wait_for
 from toy_project import server_processes
 
 pytestmark = [pytest.mark.skipif("KILLS" not in os.environ, reason="takes minutes: `make soak` does it")]
-
 KILLS = int(os.environ.get("KILLS", "8"))
 SEED = int(os.environ.get("SEED") or 0)
 PAUSE = 0.05  # s that a unit takes

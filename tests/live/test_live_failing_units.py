@@ -205,7 +205,6 @@ def test_failed_units_leave_errors_and_are_computed_again_alone(project: Failing
     shown = " ".join(project.shortloop("show", fit.job).stdout.split())
     assert "1 of 12 units failed" in shown
     assert "unit g5 ZeroDivisionError: a fault" in shown
-
     jobs = [*project.jobs()]
     begun = len(project.computed())
     said = project.run_well()
@@ -214,7 +213,6 @@ def test_failed_units_leave_errors_and_are_computed_again_alone(project: Failing
     assert re.findall("fits g[0-9]+", said) == ["fits g5"]  # as it is shown live
     assert f"fit: 1 of 12 units failed: g5; `shortloop show {fit.job}`" in said
     assert [*project.jobs()] == jobs
-
     project.mend()
     project.edit("methods/a_page.py", '"rows":', '"all_rows":')  # it waits for what it is made from
     said = project.run_well()

@@ -29,7 +29,6 @@ from shortloop.store.integrity import damage
 from shortloop.store.manifest import read_manifest
 
 pytestmark = [] if "KILLS" in os.environ else [pytest.mark.slow]
-
 KILLS = int(os.environ.get("KILLS", "4"))
 SEED = int(os.environ.get("SEED") or 0)
 PAUSE = 0.02  # s, some ten times a job

@@ -87,26 +87,22 @@ def test_an_analysis_runs_at_once_and_again_where_it_is_edited(above: Path, envi
     assert all(name in page for name in ("plain", "market", "trend"))
     assert (project / "results/analysis/slopes.png").stat().st_size > 5_000
     assert built_by(environment.works(project, "shortloop", "run", "analysis")) == []
-
     settings = project / "analysis.toml"
     settings.write_text(
         settings.read_text().replace('"investment ~ capital"', '"investment ~ capital + year"')
     )
     said = environment.works(project, "shortloop", "run", "analysis")
     assert built_by(said) == ["fit plain", "table ", "page "]
-
     changed = panel[panel["firm"] <= "F012"].copy()
     changed.loc[changed["firm"] == "F007", "investment"] += 5
     changed.to_parquet(project / "data/panel.parquet")
     said = environment.works(project, "shortloop", "run", "analysis")
     assert said.count("1 of 12 units computed") == 3
-
     method = project / "methods/a_page.py"
     method.write_text(method.read_text().replace("Slopes of firms", "All slopes"))
     assert built_by(environment.works(project, "shortloop", "run", "analysis")) == ["page "]
     assert "All slopes" in (project / "results/analysis/page.html").read_text(encoding="utf-8")
     assert built_by(environment.works(project, "ax", "--help")) == []
-
     said = environment.works(project, "shortloop", "run", "once")
     assert built_by(said) == ["fit square", "table "]
     assert "passed" in environment.works(project, "python", "-m", "pytest", "-p", "no:cacheprovider")

@@ -15,7 +15,6 @@ ENGINES = ["joblib", "dask", "ray"]
 ROWS, COLUMNS = 400_000, 7
 FRAME = 8 * ROWS * (COLUMNS + 1)  # bytes of numbers, beside texts
 LIBRARIES = 60e6  # bytes
-
 PANEL = f"""\
 from shortloop import stage
 

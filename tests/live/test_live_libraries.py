@@ -168,15 +168,12 @@ def test_jobs_follow_the_libraries_that_they_loaded(project: LibrariesProject) -
     shorter = project.go(count=3)  # which takes all rows over, and loads no library itself
     assert values(shorter) == right(1, 3)
     assert jobs(shorter) == {**jobs(first), "rows": shorter["rows"].job}
-
     project.install("lower", "VALUE = 2\n", "2.0")
     updated = project.go("joblib", count=5)
     assert values(updated) == right(2, 5)
     assert updated["plain"].job == first["plain"].job
-
     project.install("lower", "VALUE = 3\n", "2.0")  # another build of the same version
     assert values(project.go(count=3)) == right(3, 3)
-
     project.install("lower", "VALUE = 1\n")
     assert jobs(project.go()) == jobs(first)
 
@@ -190,7 +187,6 @@ def test_a_job_that_is_resumed_keeps_the_libraries_of_its_first_part(project: Li
     assert project.units_computed().isdisjoint(map(str, range(18)))  # the rest loads no library
     assert project.resume() == expected
     assert not project.units_computed()
-
     project.install("lower", "VALUE = 2\n", "2.0")
     project.cut_off()
     project.install("lower", "VALUE = 3\n", "3.0")

@@ -16,8 +16,6 @@ from live_one import OneProject, unseen_edit
 from live_project import AX, PATIENCE, fixture_of, stages
 
 OUTSIDE = "outside"  # a folder on PYTHONPATH
-
-
 METHODS = stages("""\
 # units
 from methods.before import late

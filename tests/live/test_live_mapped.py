@@ -12,7 +12,6 @@ from live_project import LiveProject
 from scipy.io import savemat
 
 pytestmark = pytest.mark.slow
-
 STUDY = """\
 name = "live"
 participants = ["A", "B"]

@@ -60,8 +60,6 @@ panel = ax.build("panel", file=ax.file("panel.csv"))
 job = ax.build(slopes, panel=panel)
 print(job, job["slope"].round(3).tolist())
 """
-
-
 OWN = """\
 from dataclasses import dataclass
 

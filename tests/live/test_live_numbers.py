@@ -24,7 +24,6 @@ pytestmark = pytest.mark.slow
 nbformat = pytest.importorskip("nbformat", reason="nbclient, which runs notebooks, is not installed")
 nbclient = pytest.importorskip("nbclient", reason="nbclient, which runs notebooks, is not installed")
 xarray = pytest.importorskip("xarray", reason="xarray is not installed: pip install 'shortloop[xarray]'")
-
 BOOK = ROOT / "docs" / "numbers.ipynb"
 STUDY = """\
 name = "tiny"

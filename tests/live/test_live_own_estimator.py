@@ -9,7 +9,6 @@ from live_one import unseen_edit
 from live_project import LiveProject, fixture_of, write_recording
 
 pytestmark = pytest.mark.slow
-
 ESTIMATOR = """\
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin

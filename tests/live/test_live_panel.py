@@ -17,8 +17,6 @@ BEFORE = {"panel_groups": 1, "panel_block": BLOCKS}
 FITTED = {"panel_fit": BLOCKS, "panel_residuals": BLOCKS}
 AFTER = {"panel_results": 1, "panel_diagnostics": 1, "panel_report": 1}
 """What follows on fits."""
-
-
 project = fixture_of(PanelProject)
 
 
@@ -54,7 +52,6 @@ def test_what_a_change_touches_is_fitted_again(project: PanelProject) -> None:
     assert project.built() == {**{stage: 2 * count for stage, count in of_each.items()}, "panel_report": 1}
     project.write_panel(PANEL)
     assert project.built() == {}
-
     before = project.table("coefficients")
     frame = firms()
     frame.loc[frame.index[frame["firm"] == "F03"][0], "invest"] += 1.0

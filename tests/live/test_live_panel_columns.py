@@ -16,7 +16,6 @@ from live_project import fixture_of
 from panel_project import IMPORTED, PANEL, PanelProject, firms
 
 pytestmark = pytest.mark.slow
-
 BLOCKS = 2
 MODELS = f"""\
 name = "firms"
@@ -65,7 +64,6 @@ def test_what_reads_a_column_is_fitted_again(project: PanelProject, form: str) -
     ]
     assert built(project, more, form) == REPORT
     pd.testing.assert_frame_equal(project.table("coefficients", "plain"), before, check_exact=True)
-
     more.loc[more.index[more["firm"] == "F03"][:5], "profit"] += 1.0
     assert built(project, more, form) == ONE
     named = MODELS.replace("+ capital", "+ capital + size")
@@ -167,12 +165,10 @@ def test_what_runs_again_where_texts_change(fresh: PanelProject) -> None:
     assert built_of_texts(fresh, more) == fitted(1)
     assert changed(before, fresh.table("coefficients")) == {"F98"}
     assert built_of_texts(fresh, frame) == {}
-
     groupwise = frame.sort_values("firm", kind="stable", ascending=False)
     assert built_of_texts(fresh, groupwise) == {"panel_report": 1}  # each group has its rows as they were
     assert built_of_texts(fresh, frame.iloc[::-1])["panel_fit"] == 4
     np.testing.assert_allclose(fresh.table("coefficients")["params"], before["params"], rtol=1e-9)
-
     renamed = frame.replace({"kind": {"b": "B"}})
     assert built_of_texts(fresh, renamed)["panel_fit"] == 4
     pd.testing.assert_frame_equal(fresh.table("coefficients"), before, check_exact=True)

@@ -19,7 +19,6 @@ from live_project import write_recording
 from random_edits import RandomProject
 
 pytestmark = [pytest.mark.skipif("EDITS" not in os.environ, reason="takes minutes: `make soak` does it")]
-
 RUNS = max(int(os.environ.get("EDITS", "0")) // 10, 1)
 SEED = int(os.environ.get("SEED") or 0)
 PHASES = ("study", "test")
@@ -95,8 +94,6 @@ def main(urd):
     return run_study(urd, lambda run: [decode(run), evoked(run)][0][-1], finish)
 
 """
-
-
 ARITHMETIC = ("decoding/metrics", "decoding/solvers", "decoding/patterns.py", "features", "group")
 
 

@@ -23,7 +23,6 @@ import pytest
 from random_edits import Found, RandomProject
 
 pytestmark = [pytest.mark.skipif("EDITS" not in os.environ, reason="takes minutes: `make soak` does it")]
-
 RUNS = max(int(os.environ.get("EDITS", "0")) // 10, 1)
 SEED = int(os.environ.get("SEED") or 0)
 SCRIPT = """\

@@ -15,7 +15,6 @@ import pytest
 from random_units import UnitsProject
 
 pytestmark = [] if "EDITS" in os.environ else [pytest.mark.slow]
-
 EDITS = int(os.environ.get("EDITS", "20"))
 SEED = int(os.environ.get("SEED") or 0)
 WEIGHTS = {

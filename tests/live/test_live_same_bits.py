@@ -13,7 +13,6 @@ import pytest
 from live_project import STUDY, EditedProject, LiveProject, in_short_folder
 
 pytestmark = pytest.mark.slow
-
 SVM = 'kind = "linear-svm"\nC = [0.001, 0.01]\ninner_folds = 2'
 ESTIMATORS = {
     "linear-svm": SVM,
@@ -34,8 +33,6 @@ STUDIES["training labels shuffled"] = STUDY.replace("count = 39", 'count = 19\nn
 STUDIES["areas, training labels shuffled"] = STUDIES["training labels shuffled"].replace(
     "folds = 3", 'folds = 3\nscore = "auc"', 1
 )
-
-
 CORE = """
 from build_scripts.build_pipeline import decode
 from shortloop.eeg.pipeline import run_study

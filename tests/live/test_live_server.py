@@ -30,7 +30,6 @@ from shortloop.report.page import ADDRESS, BOARD_NOTE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
-
 NOBODY = 65534
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 NAMES = {"server", "urd", "board", "multiprocessing"}

@@ -90,7 +90,6 @@ def test_a_sweep_of_a_script_of_ones_own(project: Swept) -> None:
         *(f"powers-powers-power-{power}+seed-{seed}" for seed in (2, 3) for power in (1, 2)),
     }
     assert (project.folder / "powers.toml").read_text(encoding="utf-8") == "seed = 2\n"
-
     more = project.sweep("--script", "powers", "--set", "power=1,2,4", "--set", "seed=3,2")
     assert [(label, built) for label, built, _ in counts(more) if built] == [
         ("power=4, seed=3", 1), ("power=4, seed=2", 1),  # and none of those that were there

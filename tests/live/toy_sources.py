@@ -3,7 +3,6 @@
 from live_project import stages
 
 UNITS = 4  # of the first method
-
 METHODS = stages("""\
 # first
 from methods.faults import fault

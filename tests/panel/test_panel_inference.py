@@ -18,7 +18,6 @@ from shortloop.panel.statsmodels_fit import tests_of as found_of
 
 Data = tuple[np.ndarray, np.ndarray]
 NAMES = ("pvalues", "lower", "upper", "f_pvalue")
-
 MODELS: dict[str, Callable[[np.ndarray, np.ndarray], Any]] = {
     "ols": lambda y, x: sm.OLS(y, x).fit(),
     "ols hc3": lambda y, x: sm.OLS(y, x).fit(cov_type="HC3"),

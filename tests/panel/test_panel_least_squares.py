@@ -21,7 +21,6 @@ from shortloop.panel.models.model import Covariance
 from shortloop.panel.statistics import Reason
 
 KINDS: list[Covariance] = ["nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster"]
-
 WHOLE = ("llf", "aic", "bic", "scale", "rsquared", "rsquared_adj")
 
 
@@ -128,7 +127,6 @@ def test_sums_over_clusters_are_right_where_statsmodels_loses_digits() -> None:
     clusters = np.array([2, 1, 3, 0, 2, 2, 3, 2, 1])
     mine = one(x, y, covariance="cluster", clusters=clusters)
     assert mine.reasons[0] == Reason.VOUCHED
-
     rows = [[Fraction(value) for value in row] for row in x]  # exact, but for the last root
     outcome = [Fraction(value) for value in y]
     a, b, c = (sum(row[i] * row[j] for row in rows) for i, j in ((0, 0), (0, 1), (1, 1)))

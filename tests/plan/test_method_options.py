@@ -18,7 +18,6 @@ from shortloop.stages.inputs import File
 
 project = pytest.fixture(empty_project)
 package = pytest.fixture(own_package)
-
 METHOD = """\
 import datetime
 from pathlib import Path

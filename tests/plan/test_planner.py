@@ -311,7 +311,6 @@ def test_a_chain_whose_options_all_changed(package: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("shortloop.store.store.read_manifest", reader)
     assert {job.plan for job in runs.plan(pipeline).jobs} == {BUILD}
     assert len(read) <= 3 * 3 * length  # 12 × 36 if each planned job looked at all stored ones
-
     numbers[:] = [99, *range(101, 100 + length)]  # all but the first are stored with these options
     assert [job.plan for job in runs.plan(pipeline).jobs] == [BUILD] + [PERHAPS] * (length - 1)
 
@@ -364,7 +363,6 @@ def test_a_job_of_a_file_that_is_not_read_is_perhaps_built(file: Path) -> None:
     contents = known_content([file])
     assert planned(contents) == (BUILD, "new")
     assert planned([""]) == (BUILD, "new")
-
     options: dict[str, Any] = {"files": {"study": contents}, "partition": "A"}
     manifest = replace(recorded_job(Path.cwd(), "main-0", parts_of("first", options, {})), partition="A")
     write_manifest(Path.cwd() / "workdirs/main/main-0", manifest)

@@ -15,7 +15,6 @@ from shortloop.settings.changes import CHANGES_VARIABLE, Changes
 from shortloop.store.store import Store
 
 project = pytest.fixture(empty_project)
-
 NAME = "rivers"
 TEXT = f'name = "{NAME}"\nyears = 30\n'
 

@@ -20,9 +20,7 @@ from shortloop.store.inputs import content_of, locate
 from shortloop.store.store import Store
 
 project = pytest.fixture(empty_project)
-
 package = pytest.fixture(own_package)
-
 METHOD = """\
 from shortloop.keys.code import code_of
 
@@ -156,9 +154,7 @@ class Noted(Built):
 
 
 read: list[str] = []
-
 JOBS = [Noted(f"main-{number}", "toy", None, content=f"c{number}") for number in range(3)]
-
 SAID = ["1 note of earlier runs: shortloop show main-1"]
 
 

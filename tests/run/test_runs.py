@@ -24,9 +24,7 @@ from shortloop.run.runs import CUT_OFF, RUNNING, JobOfRun, read_run, read_runs, 
 from shortloop.run.termination import check_disk_space, explain_errors, signals_raise
 
 project = pytest.fixture(autouse=True)(empty_project)
-
 FOLDER = Path("workdirs/.runs")
-
 WAITS = """\
 import sys
 from shortloop.run.runs import recorded

@@ -21,7 +21,6 @@ from shortloop.settings.base import Tagged
 class Stove(Tagged):
     tag = "kind"
 """
-
 KIND = """
 from typing import Literal
 from pydantic import Field

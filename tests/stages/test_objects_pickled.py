@@ -36,7 +36,6 @@ class Held:
 
 
 Pair = collections.namedtuple("Pair", "one two")
-
 ATOMS = st.one_of(
     st.none(),
     st.booleans(),

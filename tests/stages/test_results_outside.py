@@ -20,7 +20,6 @@ from shortloop.store.loaded import load
 from shortloop.store.loaded import open_job as open_result
 
 project = pytest.fixture(empty_project)
-
 VALUES = np.random.default_rng(1).standard_normal((3, 4, 5))
 SPAN = Span(offset=24, shape=(3, 4, 5), strides=(176, 8, 32), dtype="<f8")
 

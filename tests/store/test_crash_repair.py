@@ -16,7 +16,6 @@ from shortloop.project.project import DELETED, FINISHED, SET_ASIDE
 from shortloop.store.crash_repair import BROKEN, CHECKPOINTS, UNFINISHED, mend, repair_lists, tidy
 
 project = pytest.fixture(empty_project)
-
 DAMAGE = {
     "empty": lambda text: b"",
     "cut short": lambda text: text[: len(text) // 2],

@@ -20,7 +20,6 @@ from shortloop.store.index import LAYOUT, Place, Purpose
 from shortloop.store.store import Store
 
 project = pytest.fixture(empty_project)
-
 INDEX = Path("workdirs/main/.shortloop/main.sqlite")
 PARTS = [parts_with(options={"number": number}) for number in range(12)]
 

@@ -20,7 +20,6 @@ from shortloop.store.integrity import added_files, content_of_job, damage, hash_
 from shortloop.store.manifest import Manifest, read_manifest, write_manifest
 
 project = pytest.fixture(empty_project)
-
 TYPICAL = {"number": 1, "settings": {"C": [0.1, 1]}, "classes": ["left", "right"], "partition": "A"}
 
 

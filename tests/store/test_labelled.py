@@ -27,7 +27,6 @@ from shortloop.stages.stage import Values
 from shortloop.store.loaded import LoadedJob
 
 project = pytest.fixture(empty_project)
-
 VALUES = np.arange(12.0).reshape(2, 3, 2)
 
 

@@ -21,7 +21,6 @@ from shortloop.store.manifest import MANIFEST, Manifest, read_manifest, write_ma
 from shortloop.store.store import Store
 
 project = pytest.fixture(empty_project)
-
 ONE, TWO = parts_with(options={"number": 1}), parts_with(options={"number": 2})
 KEY = ONE.key()
 

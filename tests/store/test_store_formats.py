@@ -23,7 +23,6 @@ from shortloop.store.manifest import MANIFEST, OTHER_FORMAT, is_outdated, manife
 from shortloop.store.store import Store
 
 project = pytest.fixture(empty_project)
-
 ONE = parts_with(options={"number": 1})
 SAID = "kept in another format, by another version of Shortloop, and not used: what is needed is built again"
 

@@ -22,7 +22,6 @@ from shortloop.store.manifest import MANIFEST, read_manifest, write_manifest
 from shortloop.store.store import Store
 
 project = pytest.fixture(empty_project)
-
 ONE, TWO = parts_with(options={"number": 1}), parts_with(options={"number": 2})
 
 

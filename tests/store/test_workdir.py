@@ -21,7 +21,6 @@ from shortloop.store.store import Store
 from shortloop.store.workdir import HELD, HIDDEN, hidden_folder, only_run, project_at, project_name
 
 project = pytest.fixture(empty_project)
-
 MAIN = Path("workdirs/main", HIDDEN)
 
 

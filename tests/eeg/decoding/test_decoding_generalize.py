@@ -163,7 +163,6 @@ def test_equal_to_mne(path: str, n_classes: int, within: bool) -> None:
             for b, t in np.ndindex(4, len(test)):
                 expected[t, b, trial, predicted[i, b, t]] += 1
     np.testing.assert_array_equal(np.stack(votes), expected)
-
     _, plane = retrained_scores(data, labels, folds, test, test_labels, within=within, **how)
     of_classes = [expected[:, :, test_labels == k] for k in range(n_classes)]
     recalls = [own[..., k].sum(axis=2) / own.sum(axis=(2, 3)) for k, own in enumerate(of_classes)]

@@ -296,7 +296,6 @@ ROOT = Path(__file__).resolve().parents[3]
 REFERENCE = ROOT.parent / "shared" / "reference"
 SUBJECTS = ("Subj01", "Subj02")
 MAY_DIFFER = 0.002  # predictions that turn on the solver's tolerance
-
 Read = Callable[[str, str], tuple[np.ndarray, np.ndarray]]
 
 
@@ -315,7 +314,6 @@ def read(tmp_path_factory: pytest.TempPathFactory, reference: dict[str, np.ndarr
         json.loads((REFERENCE / "thesis_confusions.json").read_text())["simulate"]
     )
     subprocess.run([sys.executable, REFERENCE / script, folder, *options], check=True, capture_output=True)
-
     study = read_study(ROOT / "studies" / "thesis.toml")
 
     def one(subject: str, name: str) -> tuple[np.ndarray, np.ndarray]:

@@ -32,7 +32,6 @@ from shortloop.eeg.inspect.choose import scan_recordings
 from shortloop.eeg.inspect.folder import find_recordings
 
 pytestmark = pytest.mark.filterwarnings("ignore:S1, ", "ignore:S2, ")
-
 EEGBCI = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "eegbci"
 EVENTS = {"face": ["T1"], "house": ["T2"]}
 read_edf = partial(read, "edf", participant="S001", events=EVENTS)

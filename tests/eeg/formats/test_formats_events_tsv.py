@@ -26,7 +26,6 @@ from shortloop.eeg.formats.bids import BidsInput
 from shortloop.eeg.formats.read import read_epochs
 
 pytestmark = pytest.mark.filterwarnings("ignore:S1, ")
-
 RATE, SECONDS = 128.0, 60
 ONSETS = 1.5 + 1.375 * np.arange(40)  # whole samples
 NAMES = ["face", "house"] * 20

@@ -27,7 +27,6 @@ from shortloop.eeg.stages.feature_files import load_epochs
 from shortloop.eeg.study.load import read_study
 
 pytestmark = pytest.mark.filterwarnings("ignore:S1, ", "ignore:.*are in the key", "ignore:01, ")
-
 STUDY = """\
 name = "brains"
 participants = ["A", "B"]

@@ -20,7 +20,6 @@ from shortloop.eeg.data import Epochs
 from shortloop.eeg.formats.epochs.cut import HEAD, positions_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:S1, ")
-
 EEG = NAMES[:6]
 WRITERS = {
     "brainvision": (".vhdr", "pybv"),

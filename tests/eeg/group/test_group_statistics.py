@@ -67,7 +67,6 @@ def test_any_maps_give_sound_numbers(
     np.testing.assert_array_equal(np.sign(result.clusters), np.where(passes, np.sign(result.t), 0))
     strongest_first = np.argsort(-np.abs(result.t), axis=None)
     assert (np.diff(result.p_max.ravel()[strongest_first]) >= 0).all()
-
     mirrored = group_statistics(
         2 * CHANCE - observed, [2 * CHANCE - m for m in permuted], chance=CHANCE, settings=asked, seed=seeds
     )
@@ -317,13 +316,11 @@ def test_all_sign_flips_equal_mne(shape: tuple[int, ...], participants: int) -> 
     result = group_statistics(observed, permuted, chance=CHANCE, settings=GroupSettings(null="sign-flips"))
     deviations = smoothed(observed) - CHANCE
     assert len(result.null_max) == 2**participants
-
     t, p_max, _ = mne.stats.permutation_t_test(
         deviations.reshape(participants, -1), n_permutations=10_000, tail=0, verbose="error"
     )
     np.testing.assert_allclose(result.t.ravel(), t, rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(result.p_max.ravel(), p_max, rtol=1e-12)
-
     _, clusters, p_cluster, _ = mne.stats.permutation_cluster_1samp_test(
         deviations,
         threshold=result.threshold,

@@ -320,7 +320,6 @@ def test_each_participant_has_an_interval_and_a_p() -> None:
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
 NOTE = "With one participant nothing is said of others. " * 3
 CASES_FIGURES: dict[str, dict[str, Any]] = {
     "group": {},

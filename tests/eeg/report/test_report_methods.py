@@ -248,12 +248,10 @@ def test_results_change_the_text_too() -> None:
     assert "the participant's deviation from chance (33.3 %) was divided by" in alone
     assert "t test" not in alone
     assert "sign patterns" not in text(kind_result(participants=1), group={"null": "sign-flips"})
-
     every = text(null_of(kind_result(participants=5), 32), group={"null": "sign-flips"})
     assert "all 32 ways to flip the signs" in every
     assert "p is the share of sign patterns" in every
     assert "Phipson" not in every
-
     plain = kind_result()
     again = dataclasses.replace(plain, curve=dataclasses.replace(plain.curve, null="retrained"))
     said = text(again, permutations={"retrained": 9})
@@ -262,7 +260,6 @@ def test_results_change_the_text_too() -> None:
     assert "That of scores in the other phase is of" in said
     assert "all was trained again 19 times" in text(again, permutations={"retrained": None})
     assert "in the other phase" not in text(dataclasses.replace(again, generalization=None, test_times=None))
-
     within = text(kind_result(test_phase="study"))
     assert "also applied to all other bins of the trials that their fold had held out" in within
     assert "generalization" not in text(kind_result(test_bins=None))

@@ -49,7 +49,6 @@ def written(finish: Callable[[Outputs], Finished], stage: str = "toy") -> Result
 
 
 project = pytest.fixture(empty_project)
-
 SETTINGS = settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

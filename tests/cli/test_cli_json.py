@@ -187,9 +187,7 @@ def main(run):
         ("sys.exit(5)", 5, "exited with status 5"),
     ],
 )
-def test_what_a_script_prints_is_no_part_of_the_document(
-    folder: Path, line: str, status: int, problem: str | None
-) -> None:
+def test_what_a_script_prints_is_left_out(folder: Path, line: str, status: int, problem: str | None) -> None:
     (folder / "methods").mkdir(exist_ok=True)
     (folder / "methods" / "__init__.py").touch()
     (folder / "methods" / "build_toy.py").write_text(SCRIPT.format(line), encoding="utf-8")

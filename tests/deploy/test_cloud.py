@@ -32,9 +32,7 @@ needs_terraform = pytest.mark.skipif(shutil.which("terraform") is None, reason="
 
 
 def terraform(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        ["terraform", *options], cwd=folder, capture_output=True, text=True, timeout=60, check=False
-    )
+    return subprocess.run(["terraform", *options], cwd=folder, capture_output=True, text=True, timeout=60)
 
 
 @pytest.fixture

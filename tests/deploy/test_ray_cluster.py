@@ -107,9 +107,7 @@ def asked(
     environment = cluster.machines.environment(
         cluster.services["worker"]["environment"] if more is None else more
     )
-    return subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=seconds, check=False
-    )
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=seconds)
 
 
 def test_it_computes_on_all_nodes(cluster: Cluster) -> None:

@@ -189,9 +189,7 @@ def test_the_name_of_a_process_may_be_anything() -> None:
     assert not process_of(2**22 + 1).state
 
 
-def test_looking_keeps_to_its_share_however_many_jobs_begin(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_looking_keeps_to_its_share_of_many_jobs(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = []
 
     def look(meter: Meter) -> None:

@@ -194,9 +194,7 @@ def test_what_computes_is_not_told_of() -> None:
         assert [*found.lines({job: one._replace(ticks=one.ticks + ticks)})] == []
 
 
-def test_units_of_an_engine_on_this_machine_are_told_and_others_are_not(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_units_of_an_engine_on_this_machine_are_told_others_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listener, "engine_of_run", dict)
     for job in waiting("time.sleep(1000)"):
         assert "it waits at firm 4 … firm 5" in said_of(job, 61)

@@ -118,9 +118,7 @@ times = st.lists(st.floats(1e-5, 1e4), min_size=1, max_size=5)
 
 @settings(max_examples=25)
 @given(st.dictionaries(st.sampled_from(sorted(LIBRARIES)), st.tuples(times, times, times), min_size=1))
-def test_the_fastest_is_the_fastest_whatever_was_measured(
-    measured: dict[str, tuple[list[float], ...]],
-) -> None:
+def test_the_fastest_is_fastest_whatever_was_measured(measured: dict[str, tuple[list[float], ...]]) -> None:
     rows = [
         row(name, what, *each)
         for name, every in measured.items()

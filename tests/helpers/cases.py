@@ -15,7 +15,6 @@ def first_cases(
     """Like `pytest.mark.parametrize`; cases after the first ones are slow."""
     found = [ParameterSet.extract_from(each, force_tuple=isinstance(names, str)) for each in cases]
     slow = [
-        pytest.param(*each.values, id=each.id, marks=(*each.marks, pytest.mark.slow))
-        for each in found[count:]
+        pytest.param(*one.values, id=one.id, marks=(*one.marks, pytest.mark.slow)) for one in found[count:]
     ]
     return pytest.mark.parametrize(names, [*found[:count], *slow], **more)

@@ -156,9 +156,7 @@ def _epochs(who: str) -> tuple[np.ndarray, np.ndarray]:
     epochs = mne.Epochs(raw, events, wanted, -0.25, 0.75, baseline=None, preload=True, verbose="ERROR")
     data = epochs.get_data(picks="eeg")[..., :-1] * 1e6
     names = {number: name for name, number in ids.items()}
-    return data.reshape(*data.shape[:2], 8, -1).mean(3), np.array(
-        [names[each] for each in epochs.events[:, 2]]
-    )
+    return data.reshape(*data.shape[:2], 8, -1).mean(3), np.array([names[one] for one in epochs.events[:, 2]])
 
 
 def arrays(folder: Path) -> None:

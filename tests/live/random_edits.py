@@ -133,9 +133,7 @@ class RandomProject(EditedProject):
             single = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "NUMBA")}
             command = [sys.executable, str(ORACLE), self.analyses[0], str(clean / "workdirs/main")]
             environment = self.environment(PYTHONPATH=str(clean), PYTHONDONTWRITEBYTECODE="1", **single)
-            done = subprocess.run(
-                command, cwd=clean, env=environment, stderr=subprocess.PIPE, text=True, check=False
-            )
+            done = subprocess.run(command, cwd=clean, env=environment, stderr=subprocess.PIPE, text=True)
             if done.returncode:
                 print("it fails:", *done.stderr.strip().splitlines()[-1:], flush=True)
                 return None

@@ -279,9 +279,7 @@ class UnitsProject(EmptyProject):
             self.jobs.append((stage, f"more {len(self.jobs)}", {**options}))
 
     def change_kind(self) -> None:
-        self.rng.choice([each for each in self.jobs if each[0] == "measure"])[2]["kind"] = self.rng.choice(
-            KINDS
-        )
+        self.rng.choice([one for one in self.jobs if one[0] == "measure"])[2]["kind"] = self.rng.choice(KINDS)
 
     def change_code(self) -> None:
         self.plus = self.rng.randrange(1, 4)

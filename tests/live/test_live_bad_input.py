@@ -164,9 +164,7 @@ def with_notes(fresh: LiveProject) -> Iterator[LiveProject]:
 
 
 @pytest.mark.slow
-def test_notes_are_in_the_report_with_the_names_of_now_whoever_built_the_jobs(
-    with_notes: LiveProject,
-) -> None:
+def test_notes_are_in_the_report_with_the_names_of_now_whoever_built_jobs(with_notes: LiveProject) -> None:
     results = with_notes.folder / "results" / "live"
 
     def written() -> tuple[str, str]:

@@ -166,9 +166,7 @@ def test_an_option_rebuilds_what_reads_it_and_what_is_below(
 
 
 @pytest.mark.slow
-def test_code_that_leaves_the_same_rebuilds_the_stages_that_reach_it_and_none_below(
-    unchanged: LiveProject,
-) -> None:
+def test_code_that_leaves_the_same_rebuilds_stages_that_reach_it_alone(unchanged: LiveProject) -> None:
     add_unused(unchanged, "eeg/features/amplitude.py")
     assert unchanged.run().keys() == jobs_of("A", "B", stages=("amplitude",))
     add_unused(unchanged, "eeg/decoding/train.py")

@@ -184,9 +184,7 @@ def test_a_worker_that_is_killed_is_replaced(project: EngineProject, engine: str
     ("engine", "how"),
     [(engine, how) for how in (signal.SIGKILL, signal.SIGINT, signal.SIGTERM) for engine in ENGINES],
 )
-def test_a_run_that_is_ended_leaves_nothing_running(
-    project: EngineProject, engine: str, how: signal.Signals
-) -> None:
+def test_an_ended_run_leaves_nothing(project: EngineProject, engine: str, how: signal.Signals) -> None:
     project.fault("factors", 11, "hold")
     running = project.start(engine)
     wait_for(lambda: "factors 11" in project.computed())

@@ -244,9 +244,7 @@ def test_what_is_wrong_is_said(project: WithPackages, old: str, new: str, said: 
 
 
 @pytest.mark.slow
-def test_a_package_that_is_edited_in_place_or_installed_anew_runs_again_what_uses_it(
-    project: WithPackages,
-) -> None:
+def test_a_package_edited_in_place_or_installed_anew_reruns_what_uses_it(project: WithPackages) -> None:
     project.built()
     file = project.place / "nearest_means.py"
     file.write_text(ESTIMATOR.replace("(shrink_", "(priors='uniform', shrink_"), encoding="utf-8")

@@ -129,9 +129,7 @@ class ObjectsProject(EmptyProject):
 project = fixture_of(ObjectsProject)
 
 
-def test_models_of_units_are_read_back_by_the_next_stage_with_equal_predictions(
-    project: ObjectsProject,
-) -> None:
+def test_models_of_units_are_read_by_the_next_stage_and_predict_the_same(project: ObjectsProject) -> None:
     """The stage that reads them has the module of the project in its key, and the libraries."""
     project.go()
     models, reads = project.last_result("models"), project.last_result("reads")

@@ -127,9 +127,7 @@ def test_exax_itself_runs_a_part_and_scripts_without_pipelines_have_none(project
     assert "calls exax directly" in project.shortloop("run", "by_itself", "--until", "bootstrap").fails()
 
 
-def test_two_scripts_share_jobs_and_an_edit_of_one_builds_nothing_of_the_other(
-    project: BootstrapProject,
-) -> None:
+def test_two_scripts_share_jobs_and_an_edit_of_one_builds_no_other(project: BootstrapProject) -> None:
     project.built()
     text = project.sources["build_scripts/build_bootstrap.py"]
     other = project.write("build_scripts/build_other.py", text.replace('name="bootstrap"', 'name="other"'))

@@ -275,7 +275,5 @@ def test_a_browser_shows_the_job_and_what_it_was_made_from(board: str, job: str,
 
 
 def test_it_is_where_the_board_listens_of_itself() -> None:
-    done = subprocess.run(
-        [str(AX), "board-server", "--help"], capture_output=True, text=True, timeout=60, check=False
-    )
+    done = subprocess.run([str(AX), "board-server", "--help"], capture_output=True, text=True, timeout=60)
     assert f"default {ADDRESS.removeprefix('http://')}" in " ".join((done.stdout + done.stderr).split())

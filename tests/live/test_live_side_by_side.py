@@ -388,9 +388,7 @@ return last
 """
 
 
-def test_later_jobs_of_a_chain_were_begun_before_and_have_imported_their_method_themselves(
-    project: Project,
-) -> None:
+def test_later_jobs_of_a_chain_were_begun_before_and_have_imported_methods(project: Project) -> None:
     jobs = built_in_turn(project.go(project.script(CHAIN.replace("RUN", "1"))).ok().stdout)
     assert len(jobs) == 5
     early = 0

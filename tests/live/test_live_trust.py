@@ -190,9 +190,7 @@ def projects() -> Iterator[tuple[OnWorkdir, OnWorkdir]]:
         yield OnWorkdir(Path(folder) / "a", workdir), OnWorkdir(Path(folder) / "b", workdir)
 
 
-def test_a_running_job_is_not_touched_though_its_run_has_no_lock(
-    projects: tuple[OnWorkdir, OnWorkdir],
-) -> None:
+def test_a_running_job_is_not_touched_though_it_has_no_lock(projects: tuple[OnWorkdir, OnWorkdir]) -> None:
     """A build script that asks exax itself, on a server that was started by hand."""
     a, b = projects
     a.go()

@@ -86,10 +86,7 @@ def check(folder: Path, seed: int, groups: int, specifications: int, models: lis
     rng = np.random.default_rng([SEED, seed])
     by = str(rng.choice(NAMES))
     random_rows(rng, groups).rename(columns={"g": by}).to_csv(folder / "rows.csv", index=False)
-    drawn = {
-        f"m{number}": random_specification(rng, models[number] if models else None)
-        for number in range(specifications)
-    }
+    drawn = {f"m{n}": random_specification(rng, models[n] if models else None) for n in range(specifications)}
     level, correction = float(rng.choice([0.9, 0.95, 0.99])), str(rng.choice(["none", "holm", "fdr_bh"]))
     tables = run(folder, {name: asked for name, (asked, _, _) in drawn.items()}, level, correction, by)
     rows = read_rows(folder / "rows.csv", (by, "k", "c")).rename(columns={by: "g"})

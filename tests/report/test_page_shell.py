@@ -172,9 +172,7 @@ def test_cells_are_read_back() -> None:
 
 
 @pytest.mark.parametrize("analysis", ["eeg", "panel"])
-def test_every_figure_of_an_analysis_is_on_its_page(
-    report_folder: Callable[[str], Path], analysis: str
-) -> None:
+def test_figures_of_an_analysis_are_on_its_page(report_folder: Callable[[str], Path], analysis: str) -> None:
     folder = report_folder(analysis)
     drawn = {f"figures/{file.name}" for file in (folder / "figures").glob("*.png")}
     page = Reader((folder / "report.html").read_text(encoding="utf-8"))

@@ -78,9 +78,7 @@ def test_what_is_none(tmp_path: Path, content: bytes | Callable[[Path], object],
         ({"FIRST": "", "RECIPE": "mine.toml"}, "/base/mine.toml"),
     ],
 )
-def test_a_variable_names_the_file(
-    variables: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_variable(variables: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     assert settings_path(["FIRST", "RECIPE"], Path("/far/default.toml"), Path("/base")) == Path(expected)

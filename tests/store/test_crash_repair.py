@@ -81,9 +81,7 @@ def unfinished_job(project: Path, job: str, **setup: object) -> Path:
     return folder
 
 
-def test_what_an_unfinished_job_left_is_deleted_but_not_what_it_was(
-    project: Path, workdirs: dict[str, Path]
-) -> None:
+def test_what_an_unfinished_job_left_is_deleted(project: Path, workdirs: dict[str, Path]) -> None:
     folder = unfinished_job(project, "main-7", caption="train S01")
     assert tidy(workdirs) == ["main-7 (train S01) did not finish; what it left is deleted"]
     left = {str(file.relative_to(folder)) for file in folder.rglob("*")}

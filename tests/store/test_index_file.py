@@ -63,9 +63,7 @@ def holder(folder: Path) -> Iterator[sqlite3.Connection]:
     connection.close()
 
 
-def test_one_that_another_program_holds(
-    folder: Path, holder: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_that_is_held(folder: Path, holder: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     workdirs = {"main": folder / "workdirs" / "main"}
     with monkeypatch.context() as patch:
         patch.setattr(database, "PATIENCE", 0.2)

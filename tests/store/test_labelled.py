@@ -151,9 +151,7 @@ SHAPES = st.lists(st.tuples(NAMES, st.integers(1, 3)), max_size=3)
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(arrays=st.dictionaries(NAMES, SHAPES, min_size=1, max_size=5), facts=st.sets(NAMES, max_size=3))
-def test_whatever_arrays_and_axes_are_called(
-    arrays: dict[str, list[tuple[str, int]]], facts: set[str]
-) -> None:
+def test_any_names_of_arrays_and_axes(arrays: dict[str, list[tuple[str, int]]], facts: set[str]) -> None:
     """Each array is there, each axis has its length, and what is said to stand along it."""
     rng = np.random.default_rng(0)
     given = {}
@@ -204,7 +202,7 @@ def lengths_of(shapes: Iterable[Sequence[tuple[str, int]]]) -> dict[str, set[int
     ("library", "call", "extra"),
     [("xarray", "to_xarray()", "xarray"), ("pandas", 'to_frame("times")', "tables")],
 )
-def test_a_library_that_is_missing_is_named(
+def test_a_missing_library_is_named(
     job: LoadedJob, tmp_path: Path, library: str, call: str, extra: str
 ) -> None:
     code = f"import shortloop\njob = shortloop.load('main-2')\nprint(job.arrays['times'][0])\njob.{call}"

@@ -83,9 +83,7 @@ def make_a_folder_of_it(file: Path) -> None:
         (flip_a_bit, "was altered"),
     ],
 )
-def test_damage_to_any_file_is_noticed(
-    folder: Path, name: str, change: Callable[[Path], None], said: str
-) -> None:
+def test_damage_is_noticed(folder: Path, name: str, change: Callable[[Path], None], said: str) -> None:
     names = [*(read_manifest(folder) or manifest_for(folder)).files, MANIFEST]
     before = states_of(folder, names)
     change(folder / name)

@@ -78,7 +78,7 @@ def test_what_is_no_job_id_is_said_so(job: Path, wrong: str) -> None:
 
 
 @pytest.mark.parametrize("left", [(), ("record.json",)])
-def test_a_job_that_did_not_finish_is_refused(
+def test_unfinished_jobs_are_refused(
     job: Path, monkeypatch: pytest.MonkeyPatch, left: tuple[str, ...]
 ) -> None:
     """Killed before its record, or after it: its arrays may be half-written either way."""

@@ -61,9 +61,7 @@ def test_runs_of_a_phase_are_joined(folder: Path) -> None:
     epochs = read("bids", files, participant="01")
     kept = [name for name in NAMES[:6] if name != "Oz"]
     expected = [by_mne(file) for file in files]
-    np.testing.assert_array_equal(
-        epochs.data, np.concatenate([each.get_data(picks=kept) for each in expected])
-    )
+    np.testing.assert_array_equal(epochs.data, np.concatenate([one.get_data(picks=kept) for one in expected]))
     names = [name for each in expected for name in _names(each)]
     assert epochs.labels.tolist() == [CLASSES.index(name) for name in names]
     assert epochs.channels == tuple(kept)

@@ -235,9 +235,7 @@ def test_codes_that_are_held_and_trials_that_are_there_twice_are_told_of(tmp_pat
 
 
 @pytest.mark.parametrize("name", ["STI101", "STI 014", "Other"])
-def test_no_variable_decides_which_channel_has_the_codes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_no_variable_says_where_codes_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     raw = make_raw()
     raw.set_annotations(None)
     codes = np.zeros((2, raw.n_times))

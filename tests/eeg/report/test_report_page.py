@@ -176,9 +176,7 @@ def test_figures_are_numbered_as_they_are_shown() -> None:
         "null_distribution",
     )
     shown = {"evoked": ("study",), "amplitude": (*first, *more), "power": (*first, *last)}
-    assert [each.name for each in figures] == [
-        f"{of}_{each}" for of, every in shown.items() for each in every
-    ]
+    assert [one.name for one in figures] == [f"{of}_{one}" for of, every in shown.items() for one in every]
 
 
 DRAWN = [

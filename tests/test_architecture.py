@@ -364,12 +364,11 @@ def test_every_file_but_those_of_analyses_is_the_frames() -> None:
 
 
 def test_the_frame_has_no_words_of_an_analysis() -> None:
-    found = {
+    assert {
         f"{id_of(file)}: {match[0]}"
         for file in FRAME_FILES
         for match in WORDS.finditer(file.read_text(encoding="utf-8"))
-    }
-    assert found == set()
+    } == set()
 
 
 def test_the_frame_names_no_analysis() -> None:

@@ -59,8 +59,7 @@ def shown(jobs: ToyJobs) -> ToyJobs:
     """Four jobs in one place, of which the second is made from the first."""
     grid = {"grid": {"C": [1, 2]}}
     above = {"features": jobs.make(options={"seed": 1, **grid})}
-    reason = "option seed: 1 → 2"
-    jobs.make(options={"seed": 2, **grid}, above=above, previous="main-0", reason=reason)
+    jobs.make(options={"seed": 2, **grid}, above=above, previous="main-0", reason="option seed: 1 → 2")
     for seed in (3, 4):
         jobs.make(options={"seed": seed})
     jobs.ended()

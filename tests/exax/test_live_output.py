@@ -124,8 +124,7 @@ def test_after_a_burst_lines_are_shown_again(job: Printing, monkeypatch: pytest.
     clock[0] += 1
     job.says("4\n")
     output._read(tail)
-    left = "fit | … 1 line left out: shortloop logs main-12"
-    assert job.shown == ["fit | 1", "fit | 2", left, "fit | 4"]
+    assert job.shown == ["fit | 1", "fit | 2", "fit | … 1 line left out: shortloop logs main-12", "fit | 4"]
 
 
 @pytest.mark.parametrize("verbose", [False, True])

@@ -142,8 +142,7 @@ def test_memory_that_processes_share_counts_once() -> None:
 
 def test_processor_time_counts_processes_that_have_ended() -> None:
     own, every = cpu_seconds(os.getpid()), busy_seconds()
-    code = "import time\nwhile time.process_time() < 0.3: pass"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-c", "import time\nwhile time.process_time() < 0.3: pass"], check=True)
     assert cpu_seconds(os.getpid()) - own >= 0.28
     assert every is not None
     after = busy_seconds()

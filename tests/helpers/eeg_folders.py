@@ -70,13 +70,12 @@ def brainvision(folder: Path) -> None:
 
     for who in PARTICIPANTS:
         raw = recording(who)
-        codes = {"face": 1, "house": 2, "response": 99}
         events = [
             {
                 "onset": round(each["onset"] * RATE),
                 "duration": 1,
                 "type": "Response" if each["description"] == "response" else "Stimulus",
-                "description": codes[each["description"]],
+                "description": {"face": 1, "house": 2, "response": 99}[each["description"]],
                 "channels": "all",
             }
             for each in raw.annotations

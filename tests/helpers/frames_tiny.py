@@ -82,7 +82,6 @@ def toy(work: Work) -> Iterator[Run]:
 
 def leave_behind(folder: Path) -> None:
     """Start a process that leaves the group, and say who it is."""
-    code = "import time; time.sleep(600)"
-    left = subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
+    left = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
     with (folder / "left").open("a") as file:
         file.write(f"{left.pid}\n")

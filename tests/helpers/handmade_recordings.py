@@ -22,9 +22,8 @@ def _steps(raw: mne.io.BaseRaw, unit: float = UNIT) -> np.ndarray:
 
 def _samples(raw: mne.io.BaseRaw) -> list[tuple[int, str]]:
     """Sample and name of each event that has a code."""
-    rate = raw.info["sfreq"]
     return [
-        (round(each["onset"] * rate), each["description"])
+        (round(each["onset"] * raw.info["sfreq"]), each["description"])
         for each in raw.annotations
         if each["description"] in CODES
     ]

@@ -65,8 +65,7 @@ def test_groups_with_other_categories_keep_their_means(wages: pd.DataFrame) -> N
     """Their designs are made once more, for their own levels, and the rows left out still count."""
     wages = wages.assign(kind=np.where((wages["year"] < 1983) & (wages["union"] == 1), "a", "b"))
     wages.loc[wages["year"] == 1987, "kind"] = "c"
-    formula = "lwage ~ center(exper) * hours + lag(exper) + C(kind)"
-    assert_as_formulaic_and_statsmodels(wages, formula)
+    assert_as_formulaic_and_statsmodels(wages, "lwage ~ center(exper) * hours + lag(exper) + C(kind)")
 
 
 def test_a_group_that_cannot_be_computed_does_not_keep_others_from_it(wages: pd.DataFrame) -> None:

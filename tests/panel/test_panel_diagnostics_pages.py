@@ -51,8 +51,7 @@ def drawn(folder: Path, asked: str, model: str = "ols", more: str = OLS) -> PdfF
 
 
 def test_chosen_groups_come_first_and_the_worst_after_them(tmp_path: Path) -> None:
-    asked = 'groups = [["東京", 1], ["Zürich", 1], ["Łódź", 2], ["Zürich", 1]], worst = 3'
-    file = drawn(tmp_path, asked)
+    file = drawn(tmp_path, 'groups = [["東京", 1], ["Zürich", 1], ["Łódź", 2], ["Zürich", 1]], worst = 3')
     titles = [title for title, _ in file.bookmarks]
     assert titles[:3] == ["town = 東京, shop = 1", "town = Zürich, shop = 1", "town = Łódź, shop = 2"]
     assert len(titles) == len(set(titles)) == len(file.pages)
@@ -243,9 +242,7 @@ def test_any_numbers_make_a_page(examples: int) -> None:
 
 
 def test_of_many_rows_the_furthest_are_drawn(tmp_path: Path) -> None:
-    rng = np.random.default_rng(2)
-    size = 50_000
-    standardized = rng.standard_normal(size)
+    standardized = np.random.default_rng(2).standard_normal(50_000)
     standardized[[17, 40_000]] = 30.0, -40.0
     sheet = page_of(HEAD, rows_with(standardized=standardized, residuals=standardized, normal=standardized))
     file = PdfFile(document([sheet], "x"))

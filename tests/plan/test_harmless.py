@@ -275,8 +275,7 @@ def test_another_version_of_a_library(chain: Chain, monkeypatch: pytest.MonkeyPa
     write(chain.folder, FIRST, "import numpy\n")
     assert len(chain.run()) == 2
     as_it_is = installed.as_installed
-    other = {"numpy": "9.9"}
-    monkeypatch.setattr(installed, "as_installed", lambda name: other.get(name) or as_it_is(name))
+    monkeypatch.setattr(installed, "as_installed", lambda name: {"numpy": "9.9"}.get(name) or as_it_is(name))
     assert chain.plan()[0][1].startswith("version numpy: ")
     ((_, kept), _) = chain.declare().jobs
     assert kept.code == {}

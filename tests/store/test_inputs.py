@@ -180,8 +180,7 @@ def test_a_damaged_store_is_made_again(project: Path, settled: None, damage: str
     keep_hashes()
     store = hashes_file(project)
     entry = {"STALE": [1, 2, 3, "wrong"], "WRONG TYPE": 7, "EMPTY ENTRY": []}.get(damage)
-    text = damage if entry is None else json.dumps({str(file): entry})
-    store.write_text(text, encoding="latin-1")
+    store.write_text(damage if entry is None else json.dumps({str(file): entry}), encoding="latin-1")
     assert register([file]) == [expected(b"one")]
     keep_hashes()
     assert isinstance(json.loads(store.read_text(encoding="utf-8")), dict)

@@ -167,8 +167,7 @@ def test_they_are_those_of_mne(n_classes: int, scaling: Any) -> None:
         for k in range(n_classes):
             model = make_pipeline(StandardScaler(), LinearModel(RidgeClassifier(alpha=1.0)))
             model.fit(x[train], labels[train] == k)
-            scale = model.named_steps["standardscaler"].scale_
-            pattern = get_coef(model, "patterns_").ravel() * scale
+            pattern = get_coef(model, "patterns_").ravel() * model.named_steps["standardscaler"].scale_
             expected[k] += pattern / model.decision_function(x[train]).std(ddof=1) / 4
     np.testing.assert_allclose(found, expected, rtol=1e-7)
     if n_classes == 2:

@@ -44,8 +44,7 @@ def rows(onsets: Any, header: str = "onset\tduration\ttrial_type", separator: st
 def recorded(folder: Path, table: str | bytes) -> Path:
     """A recording with a table of events beside it."""
     file = exported(raw(), folder / "S1_raw.fif")
-    data = table.encode() if isinstance(table, str) else table
-    (folder / "S1_raw_events.tsv").write_bytes(data)
+    (folder / "S1_raw_events.tsv").write_bytes(table.encode() if isinstance(table, str) else table)
     return file
 
 

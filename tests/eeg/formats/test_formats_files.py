@@ -93,8 +93,7 @@ def test_light_modules_load_no_numerical_library() -> None:
         f"shortloop.eeg.{each}" for each in ("formats.files", "checks.summary", "checks.consistency")
     )
     heavy = "sorted({'numpy', 'mne', 'scipy'} & set(sys.modules))"
-    code = f"import sys, {modules}; print({heavy})"
-    assert fresh_python(code, ROOT) == "[]\n"
+    assert fresh_python(f"import sys, {modules}; print({heavy})", ROOT) == "[]\n"
 
 
 Form = Literal["NFC", "NFD"]

@@ -324,8 +324,7 @@ def test_features_that_are_the_class_or_place(tmp_path: Path, X: np.ndarray, y: 
     X[:, 2] = (np.unique(y, return_inverse=True)[1] if of == "class" else np.arange(12))[:, np.newaxis]
     file = tmp_path / "S1.npz"
     np.savez(file, X=X, y=y, names=[*"abcd"])
-    said = "is the class in other words" if of == "class" else "counts the trials"
-    with refusal(said, field="c"):
+    with refusal("is the class in other words" if of == "class" else "counts the trials", field="c"):
         read_of_features(file)
 
 

@@ -371,8 +371,7 @@ def bids(root: Path, header: str, row: str) -> None:
 
 def test_tables_of_events_without_the_columns_of_bids(tmp_path: Path) -> None:
     """As in eeg_matchingpennies of bids-examples: which column has the events is asked."""
-    row = "{onset}\tn/a\t{of}\t{number}\t{number}\t16.6666666667\t{of}\t{of}"
-    bids(tmp_path / "data", PENNIES, row)
+    bids(tmp_path / "data", PENNIES, "{onset}\tn/a\t{of}\t{number}\t{number}\t16.6666666667\t{of}\t{of}")
     found, file = proposed_study(tmp_path / "data")
     (question,) = found.questions
     assert "Which column of the tables has the events? Found: event_value: " in question
@@ -384,8 +383,7 @@ def test_tables_of_events_without_the_columns_of_bids(tmp_path: Path) -> None:
 
 def test_tables_of_events_with_codes_and_words(tmp_path: Path) -> None:
     """As in ds003645: codes are in `value`, what they mean in other columns; both are offered."""
-    row = "{onset}\tn/a\t{number}\tshow_face\t{word}\t{number}\t1{of}\tf074.bmp"
-    bids(tmp_path / "data", FACES, row)
+    bids(tmp_path / "data", FACES, "{onset}\tn/a\t{number}\tshow_face\t{word}\t{number}\t1{of}\tf074.bmp")
     found, _ = proposed_study(tmp_path / "data")
     column, classes = found.questions
     assert "face_type: " in column
@@ -397,8 +395,7 @@ def test_tables_of_events_with_codes_and_words(tmp_path: Path) -> None:
 
 
 def test_tables_of_events_with_certain_codes_are_not_asked_about(tmp_path: Path) -> None:
-    row = "{onset}\tn/a\t{number}\tx\tleft{of}\t{number}\t1{of}\tf074.bmp"
-    bids(tmp_path / "data", FACES, row)
+    bids(tmp_path / "data", FACES, "{onset}\tn/a\t{number}\tx\tleft{of}\t{number}\t1{of}\tf074.bmp")
     found, file = proposed_study(tmp_path / "data")
     assert found.questions == ()
     assert "event_column" not in found.settings

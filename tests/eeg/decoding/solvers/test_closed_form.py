@@ -111,8 +111,7 @@ def test_classes_so_far_apart_that_sums_cancel(n_classes: int, n_features: int, 
         expected = theirs.decision_function(test).T
         exact = EXACT if n_features < 40 and n_classes == 2 else 1e-5
         np.testing.assert_allclose(own, expected, rtol=0, atol=exact * np.abs(expected).max())
-        predicted = own > 0 if n_classes == 2 else own.argmax(axis=0)
-        np.testing.assert_array_equal(predicted, theirs.predict(test))
+        np.testing.assert_array_equal(own > 0 if n_classes == 2 else own.argmax(axis=0), theirs.predict(test))
 
 
 @pytest.mark.parametrize("n_features", [3, 30])

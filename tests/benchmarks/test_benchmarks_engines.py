@@ -190,8 +190,7 @@ def test_speed_up_is_over_one_slice_of_the_same_run() -> None:
 
 
 def test_table_of_speed_up_has_a_row_for_each_number_of_workers() -> None:
-    seconds = {"slices": {1: [10.0, 10.0], 4: [2.5, 2.5]}}
-    works = {work: speedups(seconds, [10.0, 10.0]) for work in WORKS}
+    works = {work: speedups({"slices": {1: [10.0, 10.0], 4: [2.5, 2.5]}}, [10.0, 10.0]) for work in WORKS}
     units = dict.fromkeys(WORKS, 1200)
     table = table_of_speedup({"works": works, "units": units, "left_out": {"ray": "ray is not installed"}})
     assert len(table["rows"]) == 2 * len(WORKS) + 1

@@ -160,12 +160,11 @@ def test_what_scrolls_does_so_by_keyboard(view: View) -> None:
     assert all(role == "group" and label for role, label in regions)
     labels = {label for _, label in regions}
     assert len(labels) == len(regions)
-    active = "() => document.activeElement.getAttribute('aria-label')"
     view.page.focus("h1 + .summary + nav a")
     reached: set[str] = set()
     for _ in range(view.ask("() => document.querySelectorAll('a, summary, [tabindex]').length")):
         view.page.keyboard.press("Tab")
-        if (label := view.ask(active)) in labels - reached:
+        if (label := view.ask("() => document.activeElement.getAttribute('aria-label')")) in labels - reached:
             reached.add(label)
             view.page.keyboard.press("ArrowRight")
             view.page.wait_for_function("() => document.activeElement.scrollLeft > 0", timeout=5000)

@@ -27,7 +27,6 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     try:
         jobs = ToyJobs(folder)
         array = {"axes": ESCAPE, "description": ESCAPE, "shape": [4], "dtype": "float64", "unit": ESCAPE}
-        facts = {"files": {ESCAPE: [{"name": ESCAPE, "content": ESCAPE}]}}
         for value in ("old", "new"):
             jobs.make(
                 ESCAPE,
@@ -35,7 +34,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 code=CODE if value == "old" else with_code(steps=f"x = {ESCAPE!r}\n# {ESCAPE}"),
                 reason=f"{ESCAPE}\n{ESCAPE}",
                 pipeline=f"build_toy {ESCAPE}",
-                facts=facts,
+                facts={"files": {ESCAPE: [{"name": ESCAPE, "content": ESCAPE}]}},
                 arrays={} if value == "old" else {"times": array},
                 left=len(value),
             )

@@ -170,8 +170,7 @@ def test_a_plan_has_stages_reasons_and_seconds(planned: Callable[..., list[str]]
         "no earlier job tells how long report will take",
     ]
     assert planned(JOBS[:2])[-1] == "all 2 jobs are cached: nothing would be built"
-    last = "36 new or changed files not read yet; a run reads them first"
-    assert planned(JOBS, unread=36)[-1] == last
+    assert planned(JOBS, unread=36)[-1] == "36 new or changed files not read yet; a run reads them first"
 
 
 def test_every_job_of_a_plan(planned: Callable[..., list[str]]) -> None:

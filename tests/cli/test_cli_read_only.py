@@ -131,10 +131,9 @@ def test_a_damaged_job_is_planned_anew(folder: Path) -> None:
     ],
 )
 def test_whatever_state_the_index_is_in(folder: Path, state: str) -> None:
-    cache = folder / "workdirs/.cache"
     index = folder / "workdirs/main/.shortloop/main.sqlite"
     if state == "no cache":
-        shutil.rmtree(cache, ignore_errors=True)
+        shutil.rmtree(folder / "workdirs/.cache", ignore_errors=True)
         shutil.rmtree(index.parent)
     elif state == "cut off":  # the process that wrote it was killed, so that some is not in it yet
         code = (

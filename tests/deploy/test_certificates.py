@@ -39,8 +39,7 @@ def holds(*options: str | Path) -> bool:
 
 
 def test_there_are_certificates_and_keys_that_only_their_owner_reads(made: Path) -> None:
-    kinds = ("pem", "key")
-    assert {*contents(made)} == {f"{name}.{kind}" for name in ("ca", *ROLES) for kind in kinds}
+    assert {*contents(made)} == {f"{name}.{kind}" for name in ("ca", *ROLES) for kind in ("pem", "key")}
     assert {file.stat().st_mode & 0o777 for file in made.glob("*.key")} == {0o600}
     assert made.stat().st_mode & 0o077 == 0
 

@@ -359,9 +359,8 @@ def test_a_fold_that_would_train_without_a_class_is_refused(tmp_path: Path) -> N
     write_of_runs(tmp_path, ["l", "r"])
     plain = runs_of(tmp_path)
     (made_of, *_) = make_features(plain)["amplitude"].values()
-    decoding = {"folds": 2, "select_alpha": 1, "scaling": "training", "fold_by": "run"}
     with refusal("a fold would train without trials of a class"):
-        train(plain, decoding, made_of)
+        train(plain, {"folds": 2, "select_alpha": 1, "scaling": "training", "fold_by": "run"}, made_of)
 
 
 RECORDINGS, PERMUTATIONS = 20, 199

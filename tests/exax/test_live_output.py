@@ -130,10 +130,9 @@ def test_after_a_burst_lines_are_shown_again(job: Printing, monkeypatch: pytest.
 @pytest.mark.parametrize("verbose", [False, True])
 def test_minor_log_records_are_shown_if_asked_for(job: Printing, verbose: bool) -> None:
     minor, major = (f"2026-01-02 03:04:05.678 {level} fit: text\n" for level in ("INFO", "WARNING"))
-    own = "2026-01-02 03:04:05,678 INFO of a format of one's own\n"
     with LiveOutput(job.shown.append, verbose) as output:
         output.follow(job.folder, "fit")
-        job.says(minor + major + own)
+        job.says(minor + major + "2026-01-02 03:04:05,678 INFO of a format of one's own\n")
         output.ended(job.folder)
     assert len(job.shown) == 2 + verbose
 

@@ -28,7 +28,7 @@ def seeds(kind: str, folder: Path) -> list[bytes]:
         "fif": _fif_seeds,
         "edf": _edf_seeds,
         "set": _set_seeds,
-        "vhdr": _vhdr_seeds,
+        "vhdr": lambda folder: [exported(_recorded(), folder / f"{NAME}.vhdr").read_bytes()],
         "ft": _fieldtrip_seeds,
         "csv": _csv_seeds,
     }[kind](folder)
@@ -219,11 +219,6 @@ def _set_seeds(folder: Path) -> list[bytes]:
         packed += _compressed(content[at:end], "<")
         at = end
     return [content, packed]
-
-
-def _vhdr_seeds(folder: Path) -> list[bytes]:
-    """Headers, of which samples and markers lie beside them."""
-    return [exported(_recorded(), folder / f"{NAME}.vhdr").read_bytes()]
 
 
 def _fieldtrip_seeds(folder: Path) -> list[bytes]:

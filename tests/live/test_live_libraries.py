@@ -97,9 +97,8 @@ class LibrariesProject(EmptyProject):
         super().__init__(folder)
         self.site = folder / "site"
         self.noted = folder / ".computed"
-        call = "import lower\n\ndef f():\n    return lower.VALUE\n"
         model = "class Model:\n    def predict(self):\n        import lower\n        return lower.VALUE\n"
-        self.install("upper", call)
+        self.install("upper", "import lower\n\ndef f():\n    return lower.VALUE\n")
         self.install("model", model)
 
     def environment(self, **more: str) -> dict[str, str]:

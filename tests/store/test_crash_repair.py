@@ -27,11 +27,10 @@ DAMAGE = {
 
 @pytest.fixture
 def workdirs(project: Path) -> dict[str, Path]:
-    found = {"main": project / "workdirs/main", "other": project / "elsewhere/other", "none": project / "x"}
     for number in (1, 2):
         recorded_job(project, f"main-{number}")
     recorded_job(project, "other-1")
-    return found
+    return {"main": project / "workdirs/main", "other": project / "elsewhere/other", "none": project / "x"}
 
 
 @pytest.mark.parametrize("name", ["post.json", "setup.json"])

@@ -53,10 +53,6 @@ def test_a_manifest_is_read_as_it_was_written(project: Path) -> None:
     assert [file.name for file in folder.iterdir() if "manifest" in file.name] == [MANIFEST]
 
 
-def lengthen(file: Path) -> None:
-    file.write_bytes(file.read_bytes() + b"\0")
-
-
 def flip_a_bit(file: Path) -> None:
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
@@ -79,7 +75,7 @@ def make_a_folder_of_it(file: Path) -> None:
         (make_a_folder_of_it, "is missing"),
         (lambda file: os.truncate(file, file.stat().st_size - 1), "is cut short"),
         (lambda file: os.truncate(file, 0), "is cut short: 0 of"),
-        (lengthen, "has grown"),
+        (lambda file: file.write_bytes(file.read_bytes() + b"\0"), "has grown"),
         (flip_a_bit, "was altered"),
     ],
 )

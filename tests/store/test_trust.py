@@ -59,10 +59,6 @@ def copy(folder: Path) -> None:
     folder.with_name("copy").rename(folder)
 
 
-def lose_the_index(folder: Path) -> None:
-    shutil.rmtree(folder.with_name(".shortloop"))
-
-
 def alter(name: str) -> Callable[[Path], None]:
     def change(folder: Path) -> None:
         content = (folder / name).read_bytes()
@@ -81,10 +77,6 @@ def remove(name: str) -> Callable[[Path], None]:
 def add_a_result(folder: Path) -> None:
     (folder / "y.npy").write_bytes(b"more")
     touch(folder)  # else nobody looks
-
-
-def damage_the_manifest(folder: Path) -> None:
-    os.truncate(folder / MANIFEST, 100)
 
 
 def manifest_of_another_job(folder: Path) -> None:
@@ -125,7 +117,7 @@ def delete(folder: Path) -> None:
         (lambda folder: None, USED),
         (touch, USED),
         (copy, USED),
-        (lose_the_index, USED),
+        (lambda folder: shutil.rmtree(folder.with_name(".shortloop")), USED),
         *[(alter(name), ASIDE) for name in ("x.npy", "record.json", "setup.json")],
         (lambda folder: os.truncate(folder / "x.npy", 3), ASIDE),
         (lambda folder: (folder / "x.npy").write_bytes(b"a result and more"), ASIDE),
@@ -133,7 +125,7 @@ def delete(folder: Path) -> None:
         (remove("setup.json"), ASIDE),
         (add_a_result, ASIDE),
         (remove(FINISHED), ASIDE._replace(mark="")),
-        (damage_the_manifest, ASIDE),
+        (lambda folder: os.truncate(folder / MANIFEST, 100), ASIDE),
         (remove(MANIFEST), ASIDE),
         (manifest_of_another_job, ASIDE),
         (manifest_that_is_not_true, ASIDE),

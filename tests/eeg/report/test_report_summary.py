@@ -510,11 +510,10 @@ TIMES = np.array([-0.1, 0.0, 0.1])
 
 
 def permuted(folder: Path, shift: float = 0.0, bins: int = 3) -> Result:
-    facts = {"score": "balanced-accuracy", "time_unit": "s", "chance": {"curve": 50.0, "plane": 50.0}}
     times = np.linspace(-0.1, 0.1, bins)
     return result_with(
         folder,
-        facts,
+        {"score": "balanced-accuracy", "time_unit": "s", "chance": {"curve": 50.0, "plane": 50.0}},
         train_times=times,
         test_times=times + 1,
         curve_scores=50 + shift + 100 * times,

@@ -33,8 +33,8 @@ def isolate_stage(what: str, unit: str | None, debug: bool, dummy: bool, script:
     """Open the newest job of a stage, or a job, and do with it what is asked for."""
     folder = max(jobs_named(what), key=lambda each: setup_of(each).get("starttime", 0.0))
     setup = setup_of(folder)
-    title = one_line(f"{setup['method']} {setup['options'].get('partition') or ''}".strip())
-    title = f"{title} ({folder.name})"
+    title = f"{setup['method']} {setup['options'].get('partition') or ''}".strip()
+    title = one_line(f"{title} ({folder.name})")
     stage = isolate(folder.name, dummy)
     named = [unit] if unit is not None else stage.units[:1]
     if script is not None:
@@ -53,12 +53,9 @@ def isolate_stage(what: str, unit: str | None, debug: bool, dummy: bool, script:
         example = f"stage.compute({named[0]!r})" if named else "stage.compute()"
         with contextlib.suppress(ImportError):
             import readline  # noqa: F401  lines of the session can be edited
-        code.interact(
-            f"{title}, alone in this process: `stage.inputs` ({inputs}), `stage.units` ({units}), "
-            f"`{example}`",
-            local={**stage.inputs, "stage": stage},
-            exitmsg="",
-        )
+        known = f"`stage.inputs` ({inputs}), `stage.units` ({units}), `{example}`"
+        names = {**stage.inputs, "stage": stage}
+        code.interact(f"{title}, alone in this process: {known}", local=names, exitmsg="")
 
 
 def _in_turn(stage: IsolatedStage, method: str) -> list[str]:

@@ -25,7 +25,6 @@ RESULTS = {
     False: "another than the kept one: code, libraries or files have changed since, or it is random",
     None: "not compared: the kept job has no manifest",
 }
-
 MOST = 25  # jobs of the critical path that are listed
 FEW = 0.01  # s; shorter pauses are not worth a word
 
@@ -45,14 +44,10 @@ def chosen_profiler(asked: Mapping[str, bool], functions: Sequence[str] | None) 
 def chosen_job(what: str | None, is_last: bool, run: int | None) -> str:
     """A job by its id; of a stage, or of the latest run, the one that took longest."""
     if what is not None and (is_last or run is not None):
-        raise InputError(
-            "a job and a run are named", found=what, hint="leave out --last and --run, or the job"
-        )
+        raise InputError("a job and a run are named", found=what, hint="leave out --last, or the job")
     if what is not None:
-        folders = jobs_named(what, finished=True)
-        found = {
-            each.name: setup_of(each)["exectime"]["total"] for each in folders if (each / FINISHED).exists()
-        }
+        whole = [each for each in jobs_named(what, finished=True) if (each / FINISHED).exists()]
+        found = {each.name: setup_of(each)["exectime"]["total"] for each in whole}
     else:
         found = {job.job: job.seconds for job in _times_of_run(run)[1].jobs.values()}
     if not found:
@@ -87,9 +82,8 @@ def print_run_times(number: int | None, how: str, as_json: bool) -> None:
         waiting[job.stage] += times.waited(job)
     if as_json:
         steps = [{**step.job._asdict(), "waited": step.waited} for step in path]
-        print_json(
-            run=number, seconds=times.seconds, critical_path=steps, idle=times.idle, waited={**waiting}
-        )
+        took, idle = times.seconds, times.idle
+        print_json(run=number, seconds=took, critical_path=steps, idle=idle, waited={**waiting})
         return
     jobs, on_path = times.jobs.values(), sum(step.job.seconds for step in path)
     print_lines(f"run {number}: {counted(len(jobs), 'job')} built in {duration(times.seconds)}", style="bold")
@@ -108,13 +102,7 @@ def print_run_times(number: int | None, how: str, as_json: bool) -> None:
     )
     shown = sorted(sorted(path, key=lambda step: -step.job.seconds - step.waited)[:MOST], key=path.index)
     rows = [
-        (
-            f"{job.began:.2f}",
-            f"{waited:.2f}" if waited >= FEW else "",
-            f"{job.seconds:.2f}",
-            job.job,
-            _name(job),
-        )
+        (*(f"{each:.2f}" for each in (job.began, waited, job.seconds)), job.job, _name(job))
         for job, waited in shown
     ]
     columns = ("began", "waited", "seconds", "job", "stage")

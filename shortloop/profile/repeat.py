@@ -85,9 +85,8 @@ def repeat(
     if process.returncode:
         hint = f"its error is above; `shortloop isolate {job}` computes its units in one process"
         raise InputError(f"{job} failed when it was repeated", stage=setup["method"], hint=hint)
-    return Repeated(
-        job, setup["method"], of, setup["exectime"]["total"], read_times(folder), _is_same(kept, made)
-    )
+    before, times = setup["exectime"]["total"], read_times(folder)
+    return Repeated(job, setup["method"], of, before, times, _is_same(kept, made))
 
 
 def _check_whole(kept: Path) -> None:

@@ -18,7 +18,7 @@ from shortloop.base.text import short_list
 from shortloop.exax.datasets import know_workdirs, open_dataset
 from shortloop.exax.method import STAGE
 from shortloop.exax.notebook_methods import find_method_of
-from shortloop.project.project import job_directory
+from shortloop.project.project import import_from_project, job_directory
 from shortloop.stages.output import compute_row, keep_unit, lay_out
 from shortloop.stages.records import EARLIER, OBJECT, RECORD, RETRIED
 from shortloop.stages.results import Setup, open_result
@@ -61,6 +61,7 @@ def isolate(job: str, dummy: bool = False) -> IsolatedStage:
     """
     set_single_thread()
     setup = setup_of(job_directory(job))
+    import_from_project()
     find_method_of(setup)
     stage = getattr(importlib.import_module(f"{setup['package']}.a_{setup['method']}"), STAGE, None)
     if stage is None:
@@ -98,10 +99,8 @@ class IsolatedStage:
     @property
     def inputs(self) -> dict[str, object]:
         """Jobs, datasets and options that the stage is given, by the names of its fields."""
-        fields = fields_of(type(self.stage))
-        return {
-            name: getattr(self.stage, name) for name in {**fields.jobs, **fields.datasets, **fields.options}
-        }
+        of = fields_of(type(self.stage))
+        return {name: getattr(self.stage, name) for name in {**of.jobs, **of.datasets, **of.options}}
 
     @cached_property
     def units(self) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -15,7 +16,7 @@ from shortloop.profile.job_times import JobTimes
 from shortloop.profile.profilers import PROFILERS, Report
 from shortloop.profile.repeat import Repeated, repeat
 from shortloop.profile.run_times import BuiltJob, RunTimes, times_of
-from shortloop.project.project import FINISHED, configuration, job_directory, project_directory
+from shortloop.project.project import FINISHED, configuration, job_directory
 from shortloop.run.runs import read_run, read_runs, run_numbers
 from shortloop.settings.engine import engine_settings
 from shortloop.store.setup import setup_of
@@ -154,14 +155,15 @@ def profile_job(job: str, how: str, functions: Sequence[str], output: Path | Non
 def _print(what: str, repeated: Repeated, times: JobTimes, report: Report) -> None:
     name = " of ".join(filter(None, (repeated.stage, repeated.partition)))
     print_lines(f"{repeated.job}: {name}, repeated with {what}", style="bold")
-    factor = f", {times.seconds / repeated.before:.2f} × as long" if repeated.before > FEW else ""
+    took, before = times.seconds, repeated.seconds_before
+    factor = f", {took / before:.2f} × as long" if before > FEW else ""
     facts = [
-        ("time", f"{duration(times.seconds)}; the kept job took {duration(repeated.before)}{factor}"),
-        ("result", RESULTS[repeated.is_same]),
+        ("time", f"{duration(took)}; the kept job took {duration(before)}{factor}"),
+        ("result", RESULTS[repeated.same_result]),
         ("phases", ", ".join(f"{phase} {duration(seconds)}" for phase, seconds in times.phases.items())),
     ]
     if times.workers:
-        busy = sorted(each.busy for each in times.workers)
+        busy = sorted(map(sum, times.workers.values()))
         span = " to ".join(dict.fromkeys(map(duration, (busy[0], busy[-1]))))
         facts.append(("workers", f"{len(busy)}, busy for {span}"))
     if units := times.longest_units():
@@ -171,26 +173,18 @@ def _print(what: str, repeated: Repeated, times: JobTimes, report: Report) -> No
     if report.rows:
         print_lines("")
         print_table(report.columns, report.rows, right=report.columns[:-1], wrap=report.columns[-1])
-    files = ", ".join(str(_short(file)) for file in report.files)
-    print_lines("", f"written: {files}")
-
-
-def _short(file: Path) -> Path:
-    folder = project_directory()
-    return file.relative_to(folder) if file.is_relative_to(folder) else file
+    print_lines("", f"written: {', '.join(map(os.path.relpath, report.files))}")
 
 
 def _fields(how: str, repeated: Repeated, times: JobTimes, report: Report) -> dict[str, object]:
+    told = {name: each for name, each in vars(repeated).items() if name != "times"}
     return {
-        "job": repeated.job,
-        "stage": repeated.stage,
+        **told,
         "partition": repeated.partition or None,
         "profiler": how,
         "seconds": times.seconds,
-        "seconds_before": repeated.before,
-        "same_result": repeated.is_same,
         "phases": times.phases,
-        "workers": [each._asdict() for each in times.workers],
+        "workers": [{"units": len(each), "busy": sum(each)} for each in times.workers.values()],
         "longest_units": [{"unit": each.name, "seconds": each.seconds} for each in times.longest_units()],
         "bottleneck": report.bottleneck,
         "rows": [dict(zip(report.columns, row, strict=True)) for row in report.rows],

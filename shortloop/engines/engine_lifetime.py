@@ -55,12 +55,11 @@ class RunningEngine(contextlib.AbstractContextManager["RunningEngine"]):
         heard, say = os.pipe()
         address, secret = f"{self._folder}/engine", secrets.token_hex()
         order = [self.settings.plain(), self._workers, address, secret, say]
-        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
         with (cache / "engine.log").open("wb") as stream:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "shortloop.engines.engine_process"],
                 cwd=project_directory(),
-                env=os.environ | dict.fromkeys(VARIABLES, "1") | {"PYTHONPATH": path, "TMPDIR": self._folder},
+                env=environment(TMPDIR=self._folder),
                 stdin=subprocess.PIPE,
                 stdout=stream,
                 stderr=subprocess.STDOUT,
@@ -122,6 +121,12 @@ class RunningEngine(contextlib.AbstractContextManager["RunningEngine"]):
         self._process.wait()
         shutil.rmtree(self._folder, ignore_errors=True)
         self._process = None
+
+
+def environment(**more: str) -> dict[str, str]:
+    """The environment of a process that computes: this package is found, and libraries have one thread."""
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    return os.environ | dict.fromkeys(VARIABLES, "1") | {"PYTHONPATH": path, **more}
 
 
 def _pass_on(heard: int, output: TextIO) -> None:

@@ -19,13 +19,7 @@ from shortloop.base.errors import InputError
 from shortloop.exax.listener import ask
 from shortloop.exax.patches import patch
 from shortloop.keys.methods import forget_methods
-from shortloop.project.project import (
-    CELLS,
-    cache_directory,
-    configuration,
-    import_from_project,
-    write_atomically,
-)
+from shortloop.project.project import CELLS, cache_directory, configuration, write_atomically
 from shortloop.stages.results import Setup
 from shortloop.units.messages import living_note
 
@@ -64,7 +58,6 @@ def find_cells(folder: Path) -> None:
 
 def find_method_of(setup: Setup) -> None:
     """Let this process find the method of a job, as it was written last if it is of a notebook."""
-    import_from_project()
     if setup["package"] != CELLS:
         return
     name = f"{CELLS}/a_{setup['method']}.py"

@@ -24,7 +24,7 @@ from typing import Any
 
 from shortloop.keys.code import declares_code
 from shortloop.keys.methods import find_method
-from shortloop.project.project import configuration, project_directory
+from shortloop.project.project import configuration, import_from_project, project_directory
 from shortloop.stages.records import EARLIER, RETRIED
 from shortloop.stages.threads import set_single_thread
 from shortloop.store.process_notes import keep_logs
@@ -79,6 +79,7 @@ def main(folder: Path) -> int:
     datasets.refuse_other_slices()
     keep_logs()
     forks_end_with_this()
+    import_from_project()
     find_method_of(setup)
     forks = UnitForks()
     if declares_code(find_method(setup["method"])[1]):  # then this is what exax's runner has loaded as well
@@ -86,7 +87,6 @@ def main(folder: Path) -> int:
     os.environ["BD_STATUS_FD"] = str(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).detach())
     os.environ["BD_TERM_FD"] = str(os.dup(1))
     reader, writer = os.pipe()
-    os.set_inheritable(writer, True)
     data = {
         "workdir": str(folder / SCRATCH),
         "jobid": f"{SCRATCH}-1",

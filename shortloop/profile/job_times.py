@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from pstats import Stats
-from typing import Any, NamedTuple
+from typing import Any
 
 from shortloop.base.text import duration
 from shortloop.exax.tracebacks import MACHINERY
@@ -25,14 +25,6 @@ WORTH = 0.1  # s; shorter jobs have no bottleneck that is worth a word
 MANY = 5  # longest units that are shown
 
 
-class Worker(NamedTuple):
-    """A process that computed units."""
-
-    process: int
-    units: int
-    busy: float  # s
-
-
 @dataclass(frozen=True)
 class JobTimes:
     """Times of a job that was repeated."""
@@ -45,11 +37,12 @@ class JobTimes:
         return [each for each in self.times if each.phase == UNIT] or self._of("analysis")
 
     @cached_property
-    def workers(self) -> list[Worker]:
+    def workers(self) -> dict[int, list[float]]:
+        """Seconds of each unit, by the process that computed it."""
         found: defaultdict[int, list[float]] = defaultdict(list)
         for each in self.units:
             found[each.process].append(each.seconds)
-        return [Worker(of, len(seconds), sum(seconds)) for of, seconds in found.items()]
+        return found
 
     @cached_property
     def phases(self) -> dict[str, float]:
@@ -70,7 +63,7 @@ class JobTimes:
     def has_workers(self) -> bool:
         """True if processes beside those of the job computed the units, as those of an engine do."""
         prepare = self._of("prepare")
-        return self.is_within_prepare and prepare[0].process not in {each.process for each in self.workers}
+        return self.is_within_prepare and prepare[0].process not in self.workers
 
     def _of(self, phase: str) -> list[Timed]:
         return [each for each in self.times if each.phase == phase]
@@ -95,7 +88,7 @@ class JobTimes:
         if self.seconds < WORTH:
             return f"nothing: the job takes {duration(self.seconds)}"
         phases, number = self.phases, len(self.workers)
-        mean = sum(each.busy for each in self.workers) / number if number else 0.0
+        mean = sum(map(sum, self.workers.values())) / number if number else 0.0
         computes, cpu = self.share("thread"), self.share("cpu")
         if cpu > THREADS * computes and phases.get(UNITS, 0.0) > self.seconds / 4:
             return (

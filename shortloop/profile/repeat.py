@@ -14,14 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shortloop.base.errors import InputError
-from shortloop.engines.engine_lifetime import RunningEngine
+from shortloop.engines.engine_lifetime import RunningEngine, environment
 from shortloop.exax.cost import progress_of
 from shortloop.exax.repeated_job import lay_out_scratch
-from shortloop.keys.own_code import ROOT
 from shortloop.project.project import FINISHED, cache_directory, job_directory, project_directory
 from shortloop.settings.engine import EngineSettings
 from shortloop.stages.results import sources_of
-from shortloop.stages.threads import VARIABLES
 from shortloop.store.integrity import NOTES, content_of_job, hash_outputs
 from shortloop.store.manifest import read_manifest
 from shortloop.store.setup import setup_of, whole_input
@@ -39,9 +37,9 @@ class Repeated:
     job: str
     stage: str
     partition: str
-    before: float  # seconds that the kept job took
+    seconds_before: float  # that the kept job took
     times: list[Timed]
-    is_same: bool | None  # result; None if the kept job has no manifest to compare with
+    same_result: bool | None  # None if the kept job has no manifest to compare with
 
 
 def repeat(
@@ -55,7 +53,11 @@ def repeat(
     """Repeat a job in an empty folder, which keeps what it leaves and what the recorder records."""
     kept = job_directory(job)
     setup = setup_of(kept)
-    _check_whole(kept)
+    if not (kept / FINISHED).exists():
+        hint = "`shortloop jobs` lists whole jobs"
+        raise InputError("only a finished job can be repeated", found=job, hint=hint)
+    for _, source in sources_of(setup):
+        whole_input(source.partition("/")[0])
     made = lay_out_scratch(kept, folder)
     (folder / "recorder.json").write_text(json.dumps(list(recorder)), encoding="utf-8")
     of = str(setup["options"].get("partition") or "")
@@ -64,7 +66,7 @@ def repeat(
         process = subprocess.Popen(
             [*prefix, sys.executable, "-P", "-m", "shortloop.exax.repeated_job", str(folder)],
             cwd=project_directory(),
-            env=os.environ | dict.fromkeys(VARIABLES, "1") | {"PYTHONPATH": _path()},
+            env=environment(),
             stdin=subprocess.DEVNULL,
             stdout=said if prefix else sys.stderr.fileno(),
             stderr=said if prefix else None,
@@ -89,14 +91,6 @@ def repeat(
     return Repeated(job, setup["method"], of, before, times, _is_same(kept, made))
 
 
-def _check_whole(kept: Path) -> None:
-    if not (kept / FINISHED).exists():
-        hint = "`shortloop jobs` lists whole jobs"
-        raise InputError("only a finished job can be repeated", found=kept.name, hint=hint)
-    for _, source in sources_of(setup_of(kept)):
-        whole_input(source.partition("/")[0])
-
-
 @contextlib.contextmanager
 def _with_engine(settings: EngineSettings, caption: str, workers: int) -> Iterator[None]:
     """Start an engine for the block, if the settings name one; that of a run in progress is not used."""
@@ -110,10 +104,6 @@ def _with_engine(settings: EngineSettings, caption: str, workers: int) -> Iterat
     finally:
         shutil.rmtree(cache_directory(name), ignore_errors=True)
         del os.environ[ENGINE_FOLDER]
-
-
-def _path() -> str:
-    return os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
 
 
 def _is_same(kept: Path, made: Path) -> bool | None:

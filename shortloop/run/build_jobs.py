@@ -239,19 +239,16 @@ class Executor(Run, AbstractContextManager["Executor"]):
 
     def _later(self) -> Iterable[Lane]:
         """Methods of jobs that are to come, if a core is idle that can prepare for them."""
-        if not self.scheduler.has_idle_core():
+        if not self.scheduler.can_prepare():
             return ()
         planned = [(each.stage, each.modules) for each in self.scheduler.left()]
         if self._schedule.is_open:  # what follows is as in the last run, for all that is known
-            places, name = self._lookup.store.index.places(), self._lookup.pipeline
-            jobs = {each.stage: job for each, job in places.items() if each.pipeline == name}
-            planned += [(stage, self._modules_of(job)) for stage, job in jobs.items()]
+            store, name = self._lookup.store, self._lookup.pipeline
+            jobs = {each.stage: job for each, job in store.index.places().items() if each.pipeline == name}
+            for stage, manifest in zip(jobs, map(store.manifest_of, jobs.values())):
+                named: Any = manifest and manifest.parts.options.get("modules")
+                planned.append((stage, tuple(named or ())))
         return dict.fromkeys(planned)
-
-    def _modules_of(self, job: str) -> tuple[str, ...]:
-        manifest = self._lookup.store.manifest_of(job)
-        given: Any = [] if manifest is None else manifest.parts.options.get("modules")
-        return tuple(given or ())
 
     def _begin(self, job: Job) -> None:
         wanted = job.wanted

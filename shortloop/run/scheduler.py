@@ -252,6 +252,10 @@ class Scheduler:
     def has_idle_core(self) -> bool:
         return len(self._running) < self._machine.cores
 
+    def can_prepare(self) -> bool:
+        """True if a core is idle, and stays so: no running job has units, for all cores."""
+        return self.has_idle_core() and not any(each.needs.has_units for each in self._running)
+
     def failures(self) -> list[Job]:
         """Jobs that failed, or rejected their input."""
         done = (each for each in self.jobs.values() if each.is_done)

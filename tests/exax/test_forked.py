@@ -111,7 +111,6 @@ STARTED = {
     ),
 }
 
-
 # A process that another has forked, as each job is.
 FORKED = """
 import os

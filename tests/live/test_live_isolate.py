@@ -3,81 +3,53 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from typing import ClassVar
 
 import pytest
-from live_project import PATIENCE, SHORTLOOP, EmptyProject, fixture_of
+from live_project import SHORTLOOP, EmptyProject, fixture_of, script, stages
 
-METHODS = {
-    "table": """\
+METHODS = """\
+# table
 import numpy as np
 import pandas as pd
-from shortloop import stage
-
 
 @stage
 def table():
     rows = pd.DataFrame({"g": [*"abab"], "x": [1.0, 2.0, 3.0, 4.0], "n": [1, 2, 3, 4]})
     return {"rows": rows, "y": np.arange(6, dtype="f4").reshape(2, 3), "note": "said"}
-""",
-    "each": """\
-from shortloop import Job, stage
-
-
+# each
 def groups(table: Job):
     return table["rows"].groupby("g")
-
 
 @stage(units=groups)
 def each(rows, table: Job, power: int):
     if rows["g"].iloc[0] == "b" and power == 3:
         raise ValueError("planted")
     return {"sum": (rows["x"] ** power).sum()}
-""",
-    "whole": """\
-from shortloop import Job, stage
-
-
+# whole
 @stage
 def whole(each: Job):
     return {"total": each["sum"].sum(), "names": list(each["units"])}
-""",
-}
-SCRIPT = """\
-from shortloop import pipeline
-
-
-@pipeline
-def main(run):
-    table = run.build("table")
-    return run.build("whole", each=run.build("each", table=table, power=2))
+"""
+SCRIPT = """
+table = run.build("table")
+return run.build("whole", each=run.build("each", table=table, power=2))
 """
 
 
 class Small(EmptyProject):
     """Three stages."""
 
-    sources: ClassVar = {
-        **{f"methods/a_{name}.py": text for name, text in METHODS.items()},
-        "build_scripts/build_small.py": SCRIPT,
-    }
+    sources: ClassVar = {**stages(METHODS), "build_scripts/build_small.py": script(SCRIPT)}
 
     def session(self, *arguments: str, typed: str = "") -> str:
         """All that a session shows in which lines are typed."""
-        done = subprocess.run(
-            [SHORTLOOP, "isolate", *arguments],
-            cwd=self.folder,
-            env=self.environment(),
-            input=typed,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
+        line = f"printf %s {shlex.quote(typed)} | {SHORTLOOP} isolate {' '.join(arguments)}"
+        done = self.shell("bash", "-c", line)
         return done.stdout + done.stderr
 
 

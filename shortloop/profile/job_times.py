@@ -91,10 +91,9 @@ class JobTimes:
         mean = sum(map(sum, self.workers.values())) / number if number else 0.0
         computes, cpu = self.share("thread"), self.share("cpu")
         if cpu > THREADS * computes and phases.get(UNITS, 0.0) > self.seconds / 4:
-            return (
-                f"threads: beside its own, each process has some that take {cpu / computes - 1:.1f} times as "
-                f"much of the cores. Leave libraries at one, as each core has a process; {calls(UNITS)}"
-            )
+            more = f"{cpu / computes - 1:.1f} times as much processor time as the one that computes"
+            advice = "Leave libraries at one thread: each core has a process"
+            return f"threads of libraries, which use {more}. {advice}; {calls(UNITS)}"
         lost = {
             PREPARE: phases.get(PREPARE, 0.0),
             FINISH: phases.get(FINISH, 0.0),

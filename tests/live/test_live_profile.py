@@ -55,6 +55,18 @@ def wasteful(n):
 @stage(units=each)
 def peak(n):
     return {"y": wasteful(n) + np.zeros(1000).sum()}
+# threads
+def each(numbers: Job):
+    return {f"u{n}": n for n in range(4)}
+
+@stage(units=each)
+def threads(n):
+    import numpy as np, threadpoolctl
+    with threadpoolctl.threadpool_limits(4):
+        found = np.ones((900, 900))
+        for _ in range(4):
+            found = found @ found / 900
+    return {"y": float(found[n, n])}
 """
 PLAIN = """\
 import time
@@ -68,7 +80,7 @@ def synthesis(analysis_res):
 """
 SCRIPT = """
 numbers = run.build("numbers", n=1000)
-for name in ("locked", "slow", "peak"):
+for name in ("locked", "slow", "peak", "threads"):
     run.build(name, numbers=numbers)
 return run.build("plain", numbers=numbers)
 """
@@ -124,6 +136,10 @@ def test_what_is_planted_is_named(planted: Planted, engine: str, stage: str, how
     assert re.search(place, found["rows"][0][[*found["rows"][0]][-1]])
     assert found["longest_units"]
     assert all(Path(each).stat().st_size for each in found["files"])
+
+
+def test_threads_of_libraries_are_noticed(planted: Planted) -> None:
+    assert planted.profile("threads")["bottleneck"].startswith("threads of libraries")
 
 
 def test_samples_are_of_phases_alone(planted: Planted) -> None:

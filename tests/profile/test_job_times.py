@@ -35,7 +35,7 @@ EVEN = [(2, 0.0, 2.0), (3, 0.0, 2.0)]
     ("times", "expected"),
     [
         (job_of(EVEN), "computing units, 91% of the time: units"),
-        (job_of(EVEN, cpu=1.9), "threads: beside its own"),
+        (job_of(EVEN, cpu=1.9), "threads of libraries, which use 0.9 times"),
         (job_of(EVEN, cpu=0.1, thread=0.1), "waiting, 82%"),
         (job_of(EVEN, cpu=0.4, thread=0.4, queued=0.6), "the machine, 55%"),
         (job_of([(2, 0.0, 0.1), (3, 0.0, 4.0), (4, 0.0, 0.2)]), "idle workers"),

@@ -104,17 +104,17 @@ def jobs_named(what: str, partition: str | None = None, finished: bool = False) 
     for folder in job_folders():
         setup = setup_of(folder)
         stage, of = str(setup.get("method", "")), str(setup.get("options", {}).get("partition") or "")
-        if stage == what and (not finished or (folder / FINISHED).exists()):
+        if stage == what:
             partitions.add(of)
-            if partition in (None, of):
+            if partition in (None, of) and (not finished or (folder / FINISHED).exists()):
                 found.pop(of, None)  # the newest come last
                 found[of] = folder
         elif "." not in stage:  # not a build script
             stages.add(stage)
-    if partitions and not found:
+    if partitions and not found and not finished:
         named = ", ".join(sorted(partitions - {""})) or "no --partition: the stage has no partitions"
         raise InputError(f"{what} has no job for this partition", found=partition, expected=named)
-    if not found:
+    if not partitions:
         expected = f"a job id, or {', '.join(sorted(stages - {''})) or 'a run'}"
         raise InputError("unknown stage", found=what, expected=expected)
     return [*found.values()]

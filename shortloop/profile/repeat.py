@@ -113,4 +113,5 @@ def _is_same(kept: Path, made: Path) -> bool | None:
     names = [name for name in manifest.files if name not in NOTES]
     if not all((made / name).is_file() for name in names):
         return False
-    return content_of_job(made, hash_outputs(made, names), manifest.rests_on)[0] == manifest.content
+    rests_on = manifest.rests_on and {**manifest.rests_on, made.name: manifest.rests_on[kept.name]}
+    return content_of_job(made, hash_outputs(made, names), rests_on)[0] == manifest.content

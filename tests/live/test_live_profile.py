@@ -55,6 +55,10 @@ def wasteful(n):
 @stage(units=each)
 def peak(n):
     return {"y": wasteful(n) + np.zeros(1000).sum()}
+# failing
+@stage
+def failing(numbers: Job):
+    raise ValueError("planted")
 # threads
 def each(numbers: Job):
     return {f"u{n}": n for n in range(4)}
@@ -72,7 +76,13 @@ PLAIN = """\
 import time
 jobs = ("numbers",)
 
-def analysis(sliceno):
+def prepare(job):
+    writer = job.datasetwriter()
+    writer.add("n", "int64")
+    return writer
+
+def analysis(sliceno, prepare_res):
+    prepare_res.write(sliceno)
     time.sleep(0.05)
 
 def synthesis(analysis_res):
@@ -84,6 +94,7 @@ for name in ("locked", "slow", "peak", "threads"):
     run.build(name, numbers=numbers)
 return run.build("plain", numbers=numbers)
 """
+FAILING = 'return run.build("failing", numbers=run.build("numbers", n=1000))'
 
 
 class Planted(EmptyProject):
@@ -107,6 +118,8 @@ empty = fixture_of(Planted, server=False)
 def planted(empty: Planted) -> Iterator[Planted]:
     """All jobs are built once; what is profiled leaves no trace among them."""
     empty.works("run", "planted")
+    empty.write("build_scripts/build_failing.py", script(FAILING))
+    empty.shortloop("run", "failing").fails()
     before = _files(empty)
     yield empty
     assert _files(empty) == before
@@ -151,7 +164,7 @@ def test_samples_are_of_phases_alone(planted: Planted) -> None:
 def test_a_method_of_exax(planted: Planted) -> None:
     found = planted.profile("plain")
     assert found["same_result"] is True
-    assert found["phases"].keys() == {"units", "finish"}
+    assert found["phases"].keys() == {"prepare", "units", "finish"}
     assert any("time.sleep" in row["function"] for row in found["rows"])
 
 
@@ -176,6 +189,7 @@ def test_what_cannot_be_repeated_is_refused(planted: Planted) -> None:
         (("locked", "--last"), "a job and a run"),
         (("--memory",), "--last --memory"),
         (("nothing",), "unknown stage"),
+        (("failing",), "no finished job to repeat"),
         (("locked", "--output", "build_scripts/build_planted.py"), "cannot be written there"),
     ):
         assert expected in planted.shortloop("profile", *arguments).fails()

@@ -60,9 +60,9 @@ def isolate(job: str, dummy: bool = False) -> IsolatedStage:
         If there is no such job, it is of no stage, or an input was deleted.
     """
     set_single_thread()
-    setup = setup_of(job_directory(job))
+    setup = setup_of(folder := job_directory(job))
     import_from_project()
-    find_method_of(setup)
+    find_method_of(setup, folder)
     stage = getattr(importlib.import_module(f"{setup['package']}.a_{setup['method']}"), STAGE, None)
     if stage is None:
         hint = "run a method of exax alone with `ax run`; it has no units"
@@ -103,32 +103,45 @@ class IsolatedStage:
         return {name: getattr(self.stage, name) for name in {**of.jobs, **of.datasets, **of.options}}
 
     @cached_property
-    def units(self) -> list[str]:
-        """Names of the units; empty of a stage without units."""
+    def units(self) -> list[object]:
+        """Names of the units, or their numbers if they have none; empty of a stage without units."""
         number = len(costs_of(self.stage))
-        names: Sequence[object] = self.stage.unit_names() or range(number)
-        return [str(name) for name in names]
+        return [*(self.stage.unit_names() or range(number))]
 
-    def compute(self, unit: str | int = "") -> dict[str, object]:
+    def compute(self, unit: object = None) -> dict[str, object]:
         """Compute a unit in this process, where a debugger can follow.
 
         Parameters
         ----------
-        unit : str or int, optional
-            Its name or number. Default: all units, and what the stage makes of them at its end.
+        unit : object, optional
+            Its name, as `units` has it, or that as text. Default: all units, and what the stage makes of them
+            at its end.
 
         Returns
         -------
         dict of str to object
             What the unit, or the stage, gives by name.
+
+        Raises
+        ------
+        InputError
+            If no unit, or more than one, has this name.
         """
-        if unit == "":
+        if unit is None:
             return self._whole()
-        if str(unit) not in self.units:
-            known = short_list(self.units, NAMED) or "none: leave it out"
-            raise InputError("no such unit", found=unit, expected=known)
         with chdir(self._scratch.name):
-            return dict(self.stage.compute(self.units.index(str(unit))))
+            return dict(self.stage.compute(self.number(unit)))
+
+    def number(self, unit: object) -> int:
+        """The number of a unit in this process."""
+        names = [*map(repr, self.units)]  # which tells 1 and "1" apart
+        if repr(unit) in names:
+            return names.index(repr(unit))
+        found = [number for number, name in enumerate(self.units) if str(name) == str(unit)]
+        if len(found) != 1:
+            problem = "several units have this name as text" if found else "no such unit"
+            raise InputError(problem, found=unit, expected=short_list(names, NAMED) or "none: leave it out")
+        return found[0]
 
     def _whole(self) -> dict[str, Any]:
         import numpy as np

@@ -36,7 +36,9 @@ def isolate_stage(what: str, unit: str | None, debug: bool, dummy: bool, script:
     title = f"{setup['method']} {setup['options'].get('partition') or ''}".strip()
     title = one_line(f"{title} ({folder.name})")
     stage = isolate(folder.name, dummy)
-    named = [unit] if unit is not None else stage.units[:1]
+    if unit is not None:
+        stage.number(unit)
+    named: list[object] = [unit] if unit is not None else stage.units[:1]
     if script is not None:
         more, first = (", dummy=True" if dummy else ""), (repr(named[0]) if named else "")
         text = SCRIPT.format(title=title, job=folder.name, more=more, unit=first)
@@ -49,7 +51,7 @@ def isolate_stage(what: str, unit: str | None, debug: bool, dummy: bool, script:
         _debug(stage, title, [unit] if unit is not None else _in_turn(stage, setup["method"]))
     else:
         inputs = ", ".join(stage.inputs)
-        units = short_list(stage.units, 4) or "none"
+        units = short_list([*map(str, stage.units)], 4) or "none"
         example = f"stage.compute({named[0]!r})" if named else "stage.compute()"
         with contextlib.suppress(ImportError):
             import readline  # noqa: F401  lines of the session can be edited
@@ -58,22 +60,24 @@ def isolate_stage(what: str, unit: str | None, debug: bool, dummy: bool, script:
         code.interact(f"{title}, alone in this process: {known}", local=names, exitmsg="")
 
 
-def _in_turn(stage: IsolatedStage, method: str) -> list[str]:
-    """Units of a stage, first those that the error of the latest run names; an empty name is all of it."""
+def _in_turn(stage: IsolatedStage, method: str) -> list[object]:
+    """Units of a stage, first those that the error of the latest run names; None is all of it."""
     said = "".join(record.error for _, record, _ in read_runs(run_numbers()[-1:]))
     named = [unit for unit in stage.units if f"{unit} of {method}" in said or f"in unit {unit}" in said]
-    return [*dict.fromkeys([*named, *stage.units]), ""]
+    return [*named, *(unit for unit in stage.units if unit not in named), None]
 
 
-def _debug(stage: IsolatedStage, title: str, units: list[str]) -> None:
+def _debug(stage: IsolatedStage, title: str, units: list[object]) -> None:
     with Waiting("computed") as waiting:
         for done, unit in enumerate(units):
             waiting.tell(done, len(units))
             try:
                 stage.compute(unit)
             except Exception as error:
-                failed = f"{unit} of {title}" if unit else title
+                failed = title if unit is None else f"{unit} of {title}"
                 print_lines(user_traceback(error), "", f"{failed} failed; `u` and `d` move through the calls")
                 pdb.post_mortem(error.__traceback__)
                 return
-    print_lines(f"{counted(len(units) - 1, 'unit')} of {title} computed: none failed")
+    print_lines(
+        f"{counted(sum(unit is not None for unit in units), 'unit')} of {title} computed: none failed"
+    )

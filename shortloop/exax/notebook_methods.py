@@ -1,5 +1,8 @@
-"""Notebook stages as exax methods, in a temporary package. Nobody else loads them. Made for exax 2025.11.11.
-Upstream: `Methods` could take packages beside those of accelerator.conf."""
+"""Notebook stages as exax methods, in a temporary package.
+
+Nobody else loads them. Made for exax 2025.11.11. Upstream: `Methods` could take packages beside those of
+accelerator.conf.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import json
 import os
 import shutil
 import sys
+import tarfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -56,15 +60,17 @@ def find_cells(folder: Path) -> None:
     forget_methods()
 
 
-def find_method_of(setup: Setup) -> None:
-    """Let this process find the method of a job, as it was written last if it is of a notebook."""
+def find_method_of(setup: Setup, job: Path) -> None:
+    """Let this process find the method of a job: of a notebook, as the job had it, else as written last."""
     if setup["package"] != CELLS:
         return
     name = f"{CELLS}/a_{setup['method']}.py"
     if not (folders := [each for each in _cells().iterdir() if (each / name).is_file()]):
         hint = "run its cell again"
         raise InputError("the cell of a stage was written too long ago", stage=setup["method"], hint=hint)
-    find_cells(max(folders, key=lambda each: each.stat().st_mtime))
+    with tarfile.open(job / "method.tar.gz") as archive:  # exax keeps the method's path in it
+        kept = {part for path in archive.getnames() for part in Path(path).parts}
+    find_cells(max(folders, key=lambda each: (each.name in kept, each.stat().st_mtime)))
 
 
 @contextmanager

@@ -44,6 +44,7 @@ def lay_out_scratch(job: Path, folder: Path) -> Path:
     made = folder / SCRATCH / f"{SCRATCH}-1"
     made.mkdir(parents=True)
     options = {name: None if name in (EARLIER, RETRIED) else each for name, each in setup["options"].items()}
+    (folder / "kept").symlink_to(job.resolve())
     setup |= {"jobid": made.name, "options": options}
     (made / "setup.json").write_text(json.dumps(setup), encoding="utf-8")
     return made
@@ -80,7 +81,7 @@ def main(folder: Path) -> int:
     keep_logs()
     forks_end_with_this()
     import_from_project()
-    find_method_of(setup)
+    find_method_of(setup, folder / "kept")
     forks = UnitForks()
     if declares_code(find_method(setup["method"])[1]):  # then this is what exax's runner has loaded as well
         import_all(imports_of(setup["method"], setup["options"]["modules"] or ()))

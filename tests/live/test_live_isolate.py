@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
 import sys
@@ -73,6 +74,22 @@ def test_a_session(small: Small) -> None:
     assert "30.0 ['a', 'b']" in small.session("whole", typed="print(*stage.compute().values())\n")
 
 
+def test_units_are_told_apart_by_their_names_and_types(small: Small) -> None:
+    small.write(
+        "methods/a_odd.py",
+        "from shortloop import stage\n\n\ndef odd_names():\n"
+        "    return [(1, 10), ('1', 20), ('', 30), (('b', 2), 40)]\n\n\n"
+        "@stage(units=odd_names)\ndef odd(value):\n    return {'y': value}\n",
+    )
+    small.write("build_scripts/build_odd.py", script("return run.build('odd')"))
+    small.works("run", "odd")
+    asked = "1", "'1'", "''", "('b', 2)"
+    said = small.session("odd", typed="".join(f"print(stage.compute({each})['y'])\n" for each in asked))
+    assert re.findall(r"\d0", said) == ["10", "20", "30", "40"]
+    assert "1 unit of odd" in small.session("odd", "--debug", "--unit", "1")
+    assert "no such unit" in small.shortloop("isolate", "odd", "--debug", "--unit", "7").fails()
+
+
 def test_a_script(small: Small) -> None:
     small.works("isolate", "each", "--script", "alone.py")
     assert "10.0" in small.python((small.folder / "alone.py").read_text())
@@ -104,26 +121,30 @@ def test_the_failing_unit_is_debugged(small: Small) -> None:
     assert "42" in said
 
 
-def test_a_stage_of_a_notebook(small: Small) -> None:
-    code = """
+def test_stages_of_notebooks_that_have_the_same_name(small: Small) -> None:
+    jobs = []
+    for folder, factor in (("one", 2), ("two", 3)):
+        code = f"""
 from shortloop.notebook import Session
 
 ax = Session()
 
 
 @ax.stage
-def double(n: int):
-    return {"y": n * 2}
+def times(n: int):
+    return {{"y": n * {factor}}}
 
 
-print(ax.build(double, n=4))
+print(ax.build(times, n=4))
 """
-    small.write("cells.py", code)
-    job = small.shell(sys.executable, "cells.py").ok().stdout.split()[-1]
-    assert "{'y': 8}" in small.session(job, typed="print(stage.compute())\n")
-    assert json.loads(small.works("profile", job, "--json"))["same_result"] is True
+        small.write(f"{folder}/cells.py", code)
+        jobs.append(small.shell(sys.executable, "cells.py", below=folder).ok().stdout.split()[-1])
+    for job, expected in zip(jobs, (8, 12), strict=True):
+        assert f"{{'y': {expected}}}" in small.session(job, typed="print(stage.compute())\n")
+        assert json.loads(small.works("profile", job, "--json"))["same_result"] is True
     shutil.rmtree(small.folder / "workdirs/.cache/cells")
-    assert "run its cell again" in small.shortloop("isolate", job).fails()
+    (small.folder / "workdirs/.cache/cells").mkdir()
+    assert "run its cell again" in small.shortloop("isolate", jobs[0]).fails()
 
 
 def test_what_cannot_be_isolated_is_refused(small: Small) -> None:

@@ -1,7 +1,9 @@
-"""Installed analyses, and what each adds to the command. Analyses with a template are folders of this package
-with a module ``analysis`` and its ``ANALYSIS``, because entry points of a package installed in place are only
-as new as its last installation. All others are entry points of the group ``shortloop.analyses``, e.g.
-``frames = shortloop.frames.command:ANALYSIS``."""
+"""Installed analyses, and what each adds to the command.
+
+Analyses with a template are folders of this package with a module ``analysis`` and its ``ANALYSIS``, because
+entry points of a package installed in place are only as new as its last installation. All others are entry
+points of the group ``shortloop.analyses``, e.g. ``frames = shortloop.frames.command:ANALYSIS``.
+"""
 
 from __future__ import annotations
 

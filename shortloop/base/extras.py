@@ -1,5 +1,7 @@
 """Other packages: optional libraries, the extras that install them, and entry points that add to this one.
-Reading entry points takes milliseconds, as every installed package is looked at: ask for no name of ours."""
+
+Reading entry points takes milliseconds, as every installed package is looked at: ask for no name of ours.
+"""
 
 from __future__ import annotations
 

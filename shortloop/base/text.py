@@ -1,6 +1,8 @@
-"""Escape text for display, and substitute characters the terminal cannot encode. A name in a recording may
-hold an escape sequence, which a terminal obeys: it clears the screen or hides lines. None is shown as it
-is."""
+"""Escape text for display, and substitute characters the terminal cannot encode.
+
+A name in a recording may hold an escape sequence, which a terminal obeys: it clears the screen or hides
+lines. None is shown as it is.
+"""
 
 from __future__ import annotations
 

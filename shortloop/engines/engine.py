@@ -40,8 +40,10 @@ class Computed(NamedTuple):
 
 
 class Engine(ABC):
-    """Workers of one library. It is kept for all jobs of a run, and asked by one thread for each job. It is
-    made of the settings and the number of workers to start: ``Kind(settings, workers)``."""
+    """Workers of one library. It is kept for all jobs of a run, and asked by one thread for each job.
+
+    It is made of the settings and the number of workers to start: ``Kind(settings, workers)``.
+    """
 
     message: ClassVar[float]  # seconds of one core that the library's scheduler takes for any batch
 

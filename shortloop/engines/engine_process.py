@@ -1,5 +1,8 @@
-"""Process that runs the engine, to which the jobs of a run send units. It has a session of its own, so that
-what its library starts ends with it, holds no file of a job or the run, and is not interrupted before."""
+"""Process that runs the engine, to which the jobs of a run send units.
+
+It has a session of its own, so that what its library starts ends with it, holds no file of a job or the run,
+and is not interrupted before.
+"""
 
 from __future__ import annotations
 

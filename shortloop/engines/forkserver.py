@@ -1,6 +1,8 @@
-"""Process beside each worker that forks one process for each job. A worker of a library is kept for many jobs
-and has threads; code in it would see what other jobs left there. This process has one thread, and only
-imports what jobs import, so its forks are as good as new processes."""
+"""Process beside each worker that forks one process for each job.
+
+A worker of a library is kept for many jobs and has threads; code in it would see what other jobs left there.
+This process has one thread, and only imports what jobs import, so its forks are as good as new processes.
+"""
 
 from __future__ import annotations
 

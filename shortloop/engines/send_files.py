@@ -1,6 +1,8 @@
-"""Send files that jobs need to nodes without the project, each content once to each node. One job at a time
-sends to a node; then the next one sends what is still missing. What several nodes lack is given to the
-engine's library once, and nodes fetch it from each other."""
+"""Send files that jobs need to nodes without the project, each content once to each node.
+
+One job at a time sends to a node; then the next one sends what is still missing. What several nodes lack is
+given to the engine's library once, and nodes fetch it from each other.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""Worker of an engine: has a process of the job compute a batch, in the project or in mirrors of it. Such
-processes are kept for the next batch because they have the job's input open; for a moment, because nobody
-tells a worker that a job has ended. In an engine whose workers are threads, each has its own. On a node
-without the project, mirrors of what a job needs take its place."""
+"""Worker of an engine: has a process of the job compute a batch, in the project or in mirrors of it.
+
+Such processes are kept for the next batch because they have the job's input open; for a moment, because
+nobody tells a worker that a job has ended. In an engine whose workers are threads, each has its own. On a
+node without the project, mirrors of what a job needs take its place.
+"""
 
 from __future__ import annotations
 

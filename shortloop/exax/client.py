@@ -1,5 +1,8 @@
-"""Requests to the exax server: jobs, several at a time, errors and retries, and identification. Made for exax
-2025.11.11. Upstream: nothing; requests of exax's protocol are written here, which must stay as they are."""
+"""Requests to the exax server: jobs, several at a time, errors and retries, and identification.
+
+Made for exax 2025.11.11. Upstream: nothing; requests of exax's protocol are written here, which must stay as
+they are.
+"""
 
 from __future__ import annotations
 

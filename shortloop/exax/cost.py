@@ -1,5 +1,7 @@
-"""Cost of jobs: processor time, bytes and memory. Made for exax 2025.11.11. Upstream: `post.json` could hold
-both."""
+"""Cost of jobs: processor time, bytes and memory.
+
+Made for exax 2025.11.11. Upstream: `post.json` could hold both.
+"""
 
 from __future__ import annotations
 

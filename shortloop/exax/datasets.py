@@ -1,7 +1,11 @@
-"""exax datasets and per-slice files, read completely or not at all. exax reads as many slices of a dataset as
-the reading job has, whatever their number. Its guard, a fixed number for each workdir, is not used here. So
-exax does not find jobs again that hold another number of slices, and reading from one is refused. Made for
-exax 2025.11.11. Upstream: exax could check the number of slices of each job."""
+"""exax datasets and per-slice files, read completely or not at all.
+
+exax reads as many slices of a dataset as the reading job has, whatever their number. Its guard, a fixed
+number for each workdir, is not used here. So exax does not find jobs again that hold another number of
+slices, and reading from one is refused.
+
+Made for exax 2025.11.11. Upstream: exax could check the number of slices of each job.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,10 @@
-"""Process that computes a job's units for a worker; a fork of ``forkserver``. Like a slice, it has loaded
-what the job's method imports and nothing of other jobs, and notes what it loads and reads. Made for exax
-2025.11.11. Upstream: exax could offer a function that makes a process one of a job."""
+"""Process that computes a job's units for a worker; a fork of ``forkserver``.
+
+Like a slice, it has loaded what the job's method imports and nothing of other jobs, and notes what it loads
+and reads.
+
+Made for exax 2025.11.11. Upstream: exax could offer a function that makes a process one of a job.
+"""
 
 from __future__ import annotations
 

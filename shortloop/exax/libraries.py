@@ -1,6 +1,8 @@
-"""Libraries that a job loaded, directly or indirectly. Each import is noted with its importer, whether the
-module was loaded before or not. A job uses what can be reached from its own modules, whatever else other jobs
-loaded."""
+"""Libraries that a job loaded, directly or indirectly.
+
+Each import is noted with its importer, whether the module was loaded before or not. A job uses what can be
+reached from its own modules, whatever else other jobs loaded.
+"""
 
 from __future__ import annotations
 

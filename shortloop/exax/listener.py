@@ -1,5 +1,8 @@
-"""Ask the exax server, and watch that its processes go on. Processes of jobs say which units they compute,
-and where they are when they are asked. Those that can only wait forever are ended."""
+"""Ask the exax server, and watch that its processes go on.
+
+Processes of jobs say which units they compute, and where they are when they are asked. Those that can only
+wait forever are ended.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,9 @@
-"""Turn a stage into an exax method. ``prepare`` opens the stage and creates its arrays. exax then forks
-slices, whose ``analysis`` draws units until none is left. ``synthesis`` finishes the stage and writes the
-record. The distribution of units cannot change a result, so nothing of this file is in a key."""
+"""Turn a stage into an exax method.
+
+``prepare`` opens the stage and creates its arrays. exax then forks slices, whose ``analysis`` draws units
+until none is left. ``synthesis`` finishes the stage and writes the record. The distribution of units cannot
+change a result, so nothing of this file is in a key.
+"""
 
 from __future__ import annotations
 

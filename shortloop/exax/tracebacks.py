@@ -1,5 +1,7 @@
-"""Tracebacks limited to the user's code and libraries. Made for exax 2025.11.11. Upstream: `fmt_tb` could
-show causes."""
+"""Tracebacks limited to the user's code and libraries.
+
+Made for exax 2025.11.11. Upstream: `fmt_tb` could show causes.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Describe jobs for workers, and compute units in processes if a fork would lack threads. The process that
-forks jobs has no threads. It forks these as well, and each opens the stage itself, as a worker of an engine
-does."""
+"""Describe jobs for workers, and compute units in processes if a fork would lack threads.
+
+The process that forks jobs has no threads. It forks these as well, and each opens the stage itself, as a
+worker of an engine does.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Measure a library in a fresh process: time, processor time, memory and result. Libraries print what they
-like, so the process reports through a pipe of its own."""
+"""Measure a library in a fresh process: time, processor time, memory and result.
+
+Libraries print what they like, so the process reports through a pipe of its own.
+"""
 
 from __future__ import annotations
 

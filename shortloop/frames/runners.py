@@ -1,7 +1,10 @@
-"""Runners: one context manager for each data frame library. A runner does what is not timed (imports,
-workers, compiling), yields the function that does the work, and ends the workers. That function takes a
-transformation and numbers of files, and returns columns by name: the new column, or keys, counts and sums.
-Libraries are imported by name: else all would be in the key of each measurement."""
+"""Runners: one context manager for each data frame library.
+
+A runner does what is not timed (imports, workers, compiling), yields the function that does the work, and
+ends the workers. That function takes a transformation and numbers of files, and returns columns by name: the
+new column, or keys, counts and sums. Libraries are imported by name: else all would be in the key of each
+measurement.
+"""
 
 from __future__ import annotations
 

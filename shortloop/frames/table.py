@@ -1,6 +1,8 @@
-"""Simulate the table part by part, compute its true aggregates, and check the results of libraries. Sums are
-exact in any order (`STEP` of `shortloop.frames.transformations`): those of libraries must agree to the
-bit."""
+"""Simulate the table part by part, compute its true aggregates, and check the results of libraries.
+
+Sums are exact in any order (`STEP` of `shortloop.frames.transformations`): those of libraries must agree to
+the bit.
+"""
 
 from __future__ import annotations
 

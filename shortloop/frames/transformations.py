@@ -1,5 +1,7 @@
-"""Transformations of a Parquet table, and the libraries that are timed on them. Build scripts import this
-module in every run, so it imports nothing heavy."""
+"""Transformations of a Parquet table, and the libraries that are timed on them.
+
+Build scripts import this module in every run, so it imports nothing heavy.
+"""
 
 from __future__ import annotations
 

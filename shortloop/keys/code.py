@@ -1,9 +1,11 @@
-"""Hash a method's code: every own module it can import, without comments and formatting. Declared files count
-too. Libraries are examined when a job has loaded them. exax keys a job by its method file and the files in
-``depend_extra``. A method here says ``depend_extra = code_of(__file__)``, which names one text file that
-holds all of the above; exax puts a copy of it into ``method.tar.gz`` of each job, so that what went into a
-key can be read there. Only the process that loads methods for exax writes that file, so it says what exax
-loaded."""
+"""Hash a method's code: every own module it can import, without comments and formatting.
+
+Declared files count too. Libraries are examined when a job has loaded them. exax keys a job by its method
+file and the files in ``depend_extra``. A method here says ``depend_extra = code_of(__file__)``, which names
+one text file that holds all of the above; exax puts a copy of it into ``method.tar.gz`` of each job, so that
+what went into a key can be read there. Only the process that loads methods for exax writes that file, so it
+says what exax loaded.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,11 @@
-"""The key of a job: a hash of everything that can change its result. Which libraries a job loads is known
-only when it has run. So these are no part of the key, but are compared with what is installed whenever a job
-with the key is looked up. Jobs it is made from count by the content of what they left, not by their ids: one
-that was made again and came out the same changes no key below it (early cut-off)."""
+"""The key of a job: a hash of everything that can change its result.
+
+Which libraries a job loads is known only when it has run. So these are no part of the key, but are compared
+with what is installed whenever a job with the key is looked up.
+
+Jobs it is made from count by the content of what they left, not by their ids: one that was made again and
+came out the same changes no key below it (early cut-off).
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Values allowed as job options, in one canonical form for equal values. The planner has no time to import
-pydantic, which validates the options in the job. This knows the types of Python alone: equal values become
-the same plain data, of which pydantic makes the value again."""
+"""Values allowed as job options, in one canonical form for equal values.
+
+The planner has no time to import pydantic, which validates the options in the job. This knows the types of
+Python alone: equal values become the same plain data, of which pydantic makes the value again.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
-"""Normalised source of one file, without comments, docstrings and formatting, and its imports. Settings of a
-stage that no result depends on (cores, memory, retries, timeout) are left out, too. A class of a stage gives
-them up when it is made (`shortloop.stages.needs`), so no code reads them. Only what certainly is a setting is
-left out: a literal, in the body of a class whose bases are stages, or in the call of the decorator. A
-constant with a name stays in the code, as does all that is written in another way."""
+"""Normalised source of one file, without comments, docstrings and formatting, and its imports.
+
+Settings of a stage that no result depends on (cores, memory, retries, timeout) are left out, too. A class of
+a stage gives them up when it is made (`shortloop.stages.needs`), so no code reads them. Only what certainly
+is a setting is left out: a literal, in the body of a class whose bases are stages, or in the call of the
+decorator. A constant with a name stays in the code, as does all that is written in another way.
+"""
 
 from __future__ import annotations
 

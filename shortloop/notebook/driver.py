@@ -1,6 +1,8 @@
-"""Process beside a notebook that builds its jobs and ends with it. It starts the exax server if none is
-running, and keeps it until the notebook ends. A fork requests each job, so that edited code is loaded anew.
-Requests come from standard input, replies go to standard output."""
+"""Process beside a notebook that builds its jobs and ends with it.
+
+It starts the exax server if none is running, and keeps it until the notebook ends. A fork requests each job,
+so that edited code is loaded anew. Requests come from standard input, replies go to standard output.
+"""
 
 from __future__ import annotations
 

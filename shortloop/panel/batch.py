@@ -22,7 +22,9 @@ once, and no memory is asked for that grows with its rows."""
 
 class Batch:
     """One kernel on all groups of a design; `names` are the ``NUMBERS`` of the kernel.
-    starts: int64, (groups + 1,). First row of each group, and the end of the last."""
+
+    starts: int64, (groups + 1,). First row of each group, and the end of the last.
+    """
 
     def __init__(self, design: Design, starts: IntArray, names: Sequence[str]) -> None:
         size, groups, roles = len(design.regressors), len(starts) - 1, design.roles

@@ -29,8 +29,11 @@ NamedColumns = Mapping[str, "Column"]
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a panel. Values, (rows,), are float64, with NaN for missing; int64 where floats would
-    lose digits, with `MISSING`; or int32, codes of the levels, with -1."""
+    """One column of a panel.
+
+    Values, (rows,), are float64, with NaN for missing; int64 where floats would lose digits, with `MISSING`;
+    or int32, codes of the levels, with -1.
+    """
 
     values: FloatArray | IntArray
     levels: tuple[Any, ...] | None = None  # the categories, in order; None for numbers

@@ -1,7 +1,11 @@
-"""Static analysis of the Python in formulas: independence of rows, and digits of integers. Elementwise
-expressions are computed for the rows of all groups at once, all others group by group: ``x - np.mean(x)`` is
-about the mean of the group. NumPy wraps around in silence beyond 64 bits, and floats round beyond 2**53. So
-bounds of integers are computed by Python, which does neither."""
+"""Static analysis of the Python in formulas: independence of rows, and digits of integers.
+
+Elementwise expressions are computed for the rows of all groups at once, all others group by group: ``x -
+np.mean(x)`` is about the mean of the group.
+
+NumPy wraps around in silence beyond 64 bits, and floats round beyond 2**53. So bounds of integers are
+computed by Python, which does neither.
+"""
 
 from __future__ import annotations
 

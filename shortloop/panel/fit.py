@@ -1,5 +1,7 @@
-"""Fits of one model in every group: compiled code where it vouches for its numbers, else statsmodels. Every
-group is fitted as if there were no other. Groups with the same categories are evaluated together."""
+"""Fits of one model in every group: compiled code where it vouches for its numbers, else statsmodels.
+
+Every group is fitted as if there were no other. Groups with the same categories are evaluated together.
+"""
 
 from __future__ import annotations
 

@@ -28,9 +28,11 @@ class NotByGroupError(Exception):
 
 
 class Materializer(PandasMaterializer):  # type: ignore[misc,no-any-unimported]
-    """One evaluation of a formula. Lookups read numbers or categories; only Python can tell an integer from a
-    float, or compare texts. Expressions that look at several rows are evaluated group by group (rows in
-    `groups`)."""
+    """One evaluation of a formula.
+
+    Lookups read numbers or categories; only Python can tell an integer from a float, or compare texts.
+    Expressions that look at several rows are evaluated group by group (rows in `groups`).
+    """
 
     def __init__(
         self,

@@ -1,10 +1,13 @@
-"""Fits of one group by statsmodels: any model, and groups that compiled code does not vouch for. For a quick
-fit, `scipy.stats` checks its arguments for as long as the fit takes. Where results have p values and
-intervals as all models of statsmodels have them, the functions that `scipy.stats` calls in the end are called
-directly: no bit differs. Separation, which leaves no finite estimate: Konis 2007 (Linear programming
-algorithms for detecting separated data in binary logistic regression models, section 4.3); Correia, Guimarães
-and Zylkin 2019 (Verifying the existence of maximum likelihood estimates for generalized linear models,
-proposition 1)."""
+"""Fits of one group by statsmodels: any model, and groups that compiled code does not vouch for.
+
+For a quick fit, `scipy.stats` checks its arguments for as long as the fit takes. Where results have p values
+and intervals as all models of statsmodels have them, the functions that `scipy.stats` calls in the end are
+called directly: no bit differs.
+
+Separation, which leaves no finite estimate: Konis 2007 (Linear programming algorithms for detecting separated
+data in binary logistic regression models, section 4.3); Correia, Guimarães and Zylkin 2019 (Verifying the
+existence of maximum likelihood estimates for generalized linear models, proposition 1).
+"""
 
 from __future__ import annotations
 

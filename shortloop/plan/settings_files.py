@@ -1,5 +1,8 @@
-"""One settings file per name. The name determines the results folder and the place of jobs, so a second file
-of the same name would overwrite the results of the first and release its jobs."""
+"""One settings file per name.
+
+The name determines the results folder and the place of jobs, so a second file of the same name would
+overwrite the results of the first and release its jobs.
+"""
 
 from __future__ import annotations
 

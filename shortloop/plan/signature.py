@@ -1,6 +1,8 @@
-"""Parameters of a method, and the options of a plain exax method as passed and as stored in keys. exax turns
-what it is given into what a method declares, and refuses what does not fit. So does this, with exax's own
-code, before anything is built. A key holds the content of files, where exax is given their paths."""
+"""Parameters of a method, and the options of a plain exax method as passed and as stored in keys.
+
+exax turns what it is given into what a method declares, and refuses what does not fit. So does this, with
+exax's own code, before anything is built. A key holds the content of files, where exax is given their paths.
+"""
 
 from __future__ import annotations
 

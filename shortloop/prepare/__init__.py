@@ -1,7 +1,9 @@
-"""Prepare exax's processes for jobs; importing this package is enough. It is the first of ``method packages``
-in accelerator.conf, so the server, and the process that forks jobs, import it before anything else. The
-packages of build scripts import it too: a script just edited then runs as it is, with as many slices as the
-server."""
+"""Prepare exax's processes for jobs; importing this package is enough.
+
+It is the first of ``method packages`` in accelerator.conf, so the server, and the process that forks jobs,
+import it before anything else. The packages of build scripts import it too: a script just edited then runs as
+it is, with as many slices as the server.
+"""
 
 from shortloop.exax.patches.loading import load_from_source
 

@@ -1,7 +1,9 @@
-"""Draw PDF pages in any process and join them. A page of small plots takes matplotlib a quarter of a second,
-nearly all of it for axes and texts. Here a page is a list of strokes and texts, compressed in the process
-that draws it (PDF Reference 1.7, sections 4 and 5). Files are the same whenever made, by any number of
-processes."""
+"""Draw PDF pages in any process and join them.
+
+A page of small plots takes matplotlib a quarter of a second, nearly all of it for axes and texts. Here a page
+is a list of strokes and texts, compressed in the process that draws it (PDF Reference 1.7, sections 4 and 5).
+Files are the same whenever made, by any number of processes.
+"""
 
 from __future__ import annotations
 

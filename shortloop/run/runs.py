@@ -1,5 +1,7 @@
-"""Records of the project's runs, one small file each. A run locks its file; the system releases the lock
-however it ends."""
+"""Records of the project's runs, one small file each.
+
+A run locks its file; the system releases the lock however it ends.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Hash of data in memory, equal if and only if units read equal data. Equal data of rare types may have
-hashes that differ; then a unit is computed again, which harms nothing. Data that only refer to other data,
-such as the path of an input file, count with the content of that file."""
+"""Hash of data in memory, equal if and only if units read equal data.
+
+Equal data of rare types may have hashes that differ; then a unit is computed again, which harms nothing.
+Data that only refer to other data, such as the path of an input file, count with the content of that file.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""An exax dataset as a stage input: rows in named columns, split into slices. A module of its own, as a key
-holds the version of exax if a stage imports this (`shortloop.keys.code`)."""
+"""An exax dataset as a stage input: rows in named columns, split into slices.
+
+A module of its own, as a key holds the version of exax if a stage imports this (`shortloop.keys.code`).
+"""
 
 from __future__ import annotations
 

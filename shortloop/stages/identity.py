@@ -1,6 +1,8 @@
-"""Unit identities that are the same in every process. The number of a unit is valid only in the process that
-opened the stage, and in its forks: `units_of` and `open` may find their units in another order elsewhere, as
-sets, directory listings and Polars' `group_by` do."""
+"""Unit identities that are the same in every process.
+
+The number of a unit is valid only in the process that opened the stage, and in its forks: `units_of` and
+`open` may find their units in another order elsewhere, as sets, directory listings and Polars' `group_by` do.
+"""
 
 from __future__ import annotations
 

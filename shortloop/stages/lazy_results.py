@@ -117,9 +117,11 @@ def _map_outside(outside: Mapping[str, Any], what: str, files: Mapping[str, Path
 
 
 class KeptFrames:
-    """Frames by the version of their file; each unit is given a frame that no other unit can change. Copies
-    of pandas and of Polars share their data until somebody writes. What could be written past that, as by
-    ``frame["x"].array[0] = 1``, is read-only here, or is noticed before the frame is given again."""
+    """Frames by the version of their file; each unit is given a frame that no other unit can change.
+
+    Copies of pandas and of Polars share their data until somebody writes. What could be written past that, as
+    by ``frame["x"].array[0] = 1``, is read-only here, or is noticed before the frame is given again.
+    """
 
     def __init__(self) -> None:
         self._kept: OrderedDict[Hashable, _KeptFrame] = OrderedDict()

@@ -1,6 +1,8 @@
 """Resources and error handling of a stage: cores, memory, retries, timeout, on_error.
+
 `cores`, `memory`, `retries` and `timeout` are part of no key, so nothing that a stage computes may depend on
-them: a class gives them up when it is made, and its code cannot read them."""
+them: a class gives them up when it is made, and its code cannot read them.
+"""
 
 from __future__ import annotations
 

@@ -216,9 +216,11 @@ def _dumped(value: object) -> tuple[bytes, list[str]]:
 
 
 class _Pickler(pickle._Pickler):  # noqa: SLF001  the one in Python
-    """Pickle equal objects alike: sets in an order, and texts however many objects hold them. The hash of
-    these bytes decides what is built again. Python orders sets by hashes that differ between processes, and
-    whether equal texts, types of NumPy or short tuples are one object is chance."""
+    """Pickle equal objects alike: sets in an order, and texts however many objects hold them.
+
+    The hash of these bytes decides what is built again. Python orders sets by hashes that differ between
+    processes, and whether equal texts, types of NumPy or short tuples are one object is chance.
+    """
 
     dispatch: ClassVar[dict[type, Callable[..., None]]] = dict(pickle._Pickler.dispatch)  # noqa: SLF001  the one in Python
 

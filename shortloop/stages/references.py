@@ -1,6 +1,8 @@
-"""Input files on which a unit depends beyond its data: named in the data, or opened while it computes. A
-unit's data may hold a path, or a word that it makes a path of, in place of what is in the file. A unit may
-also find state that opening the stage, or an earlier unit, has left in the process."""
+"""Input files on which a unit depends beyond its data: named in the data, or opened while it computes.
+
+A unit's data may hold a path, or a word that it makes a path of, in place of what is in the file. A unit may
+also find state that opening the stage, or an earlier unit, has left in the process.
+"""
 
 from __future__ import annotations
 

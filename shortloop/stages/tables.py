@@ -1,6 +1,9 @@
-"""Tables of a job: pandas or Polars frames stored as Parquet files. A frame that another stage gets is the
-one that was returned, or it was refused. The libraries are looked up by name, so that they are in the keys of
-those jobs alone that import them, or are made from tables: every stage can read tables, and few do."""
+"""Tables of a job: pandas or Polars frames stored as Parquet files.
+
+A frame that another stage gets is the one that was returned, or it was refused. The libraries are looked up
+by name, so that they are in the keys of those jobs alone that import them, or are made from tables: every
+stage can read tables, and few do.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""One BLAS thread per process, set before NumPy is imported and checked in the job. This module must stay
-free of heavy imports: the method packages import it first of all."""
+"""One BLAS thread per process, set before NumPy is imported and checked in the job.
+
+This module must stay free of heavy imports: the method packages import it first of all.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""A small, recreatable SQLite file for several processes and threads. A damaged file, or one with another
-layout, is replaced. If it cannot be written, it is read into memory."""
+"""A small, recreatable SQLite file for several processes and threads.
+
+A damaged file, or one with another layout, is replaced. If it cannot be written, it is read into memory.
+"""
 
 from __future__ import annotations
 

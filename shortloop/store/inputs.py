@@ -1,5 +1,8 @@
-"""Input files by content. A job's key holds a file's content, not its location or timestamps. The content
-hash is the job's option; the job looks up the location here."""
+"""Input files by content.
+
+A job's key holds a file's content, not its location or timestamps. The content hash is the job's option;
+the job looks up the location here.
+"""
 
 from __future__ import annotations
 

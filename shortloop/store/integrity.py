@@ -1,7 +1,9 @@
-"""Content of a job: hash its files, and verify them against its manifest. exax describes a dataset in a
-pickle, which names jobs: the one that it belongs to, those in which its columns lie, the dataset before it in
-a chain, and the one that it was made of. Here each of these counts by its content, so that a dataset that is
-written again, and came out the same, is the same."""
+"""Content of a job: hash its files, and verify them against its manifest.
+
+exax describes a dataset in a pickle, which names jobs: the one that it belongs to, those in which its columns
+lie, the dataset before it in a chain, and the one that it was made of. Here each of these counts by its
+content, so that a dataset that is written again, and came out the same, is the same.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""The manifest of a job: the parts of its key, and the size and hash of its files. exax finishes a job and
-forgets it; a manifest is written after that, when all of the job is on disk. A job without one was cut off in
-between."""
+"""The manifest of a job: the parts of its key, and the size and hash of its files.
+
+exax finishes a job and forgets it; a manifest is written after that, when all of the job is on disk. A job
+without one was cut off in between.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
 """Checkpoints: arrays, rows and files of an unfinished job, from which a new run resumes.
+
 They lie beside the jobs, in a folder named by a hash of the work, and are linked into the job's folder when
 all units are done. They survive a killed process. They need not survive a power cut, as the system may have
-held them in memory: after a restart of the machine, the job begins anew."""
+held them in memory: after a restart of the machine, the job begins anew.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Cache of a node without the project: contents of files, and folders of links to them (mirrors). A content
-is a file named by its hash. A mirror looks like the project and is named by a hash of its files; it is made
-beside its place and moved there, so that it is complete or absent. The workers of a node share both."""
+"""Cache of a node without the project: contents of files, and folders of links to them (mirrors).
+
+A content is a file named by its hash. A mirror looks like the project and is named by a hash of its files; it
+is made beside its place and moved there, so that it is complete or absent. The workers of a node share both.
+"""
 
 from __future__ import annotations
 

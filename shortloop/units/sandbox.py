@@ -1,6 +1,8 @@
-"""Sandbox of a process that computes units on a node without the project. It refuses reads of undeclared
-files, which are not on the node, as code that goes on without them comes to another result, and changes that
-would stay there. Its messages name paths of the project, not of mirrors."""
+"""Sandbox of a process that computes units on a node without the project.
+
+It refuses reads of undeclared files, which are not on the node, as code that goes on without them comes to
+another result, and changes that would stay there. Its messages name paths of the project, not of mirrors.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""Units of large data, extracted once on each node and shared by its processes. If a stage made of a function
-takes its units from a large table, each process that opens it would hold the table and the rows of all units.
-One of them has a fork do that, which writes the data of units into a file and ends. A unit's key is made from
-the data read there: a job takes it only if its own unit reads the same."""
+"""Units of large data, extracted once on each node and shared by its processes.
+
+If a stage made of a function takes its units from a large table, each process that opens it would hold the
+table and the rows of all units. One of them has a fork do that, which writes the data of units into a file
+and ends. A unit's key is made from the data read there: a job takes it only if its own unit reads the same.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
-"""Printed output of units, with an index of the bytes of each. The file is one of those in which exax keeps
-the output of slices, so that exax's own commands show it as well. Silent units cost one system call."""
+"""Printed output of units, with an index of the bytes of each.
+
+The file is one of those in which exax keeps the output of slices, so that exax's own commands show it as
+well. Silent units cost one system call.
+"""
 
 from __future__ import annotations
 

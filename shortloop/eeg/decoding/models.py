@@ -16,8 +16,10 @@ NO_MODEL = -1  # predicted class of a trial whose fold has no model
 
 @dataclass(frozen=True)
 class Fitted:
-    """One fitted classifier, which predicts the class of largest ``x @ weights.T + intercepts``. If its
-    decisions are no such product, `weights` and `intercepts` are None, and `estimator` is set."""
+    """One fitted classifier, which predicts the class of largest ``x @ weights.T + intercepts``.
+
+    If its decisions are no such product, `weights` and `intercepts` are None, and `estimator` is set.
+    """
 
     weights: FloatArray | None  # (classes, features)
     intercepts: FloatArray | None  # (classes,)
@@ -59,9 +61,12 @@ def _response(estimator: Any, x: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class BinModels:
-    """Result of training one bin. Weights are those of the scaled features (scaling "separate") or of the
-    features as they are ("training"); 0 where a feature is not kept. Their shape is (folds, 0, 0) for
-    estimators without weights. Predictions and decisions are those of the fold that held a trial out."""
+    """Result of training one bin.
+
+    Weights are those of the scaled features (scaling "separate") or of the features as they are
+    ("training"); 0 where a feature is not kept. Their shape is (folds, 0, 0) for estimators without
+    weights. Predictions and decisions are those of the fold that held a trial out.
+    """
 
     predicted: IntArray  # int8, (trials,); `NO_MODEL` where the fold has no model
     kept: np.ndarray  # bool, (folds, features); none where a fold has no model

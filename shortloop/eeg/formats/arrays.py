@@ -22,8 +22,10 @@ KEYS = ("X", "y", "names", "t")
 
 
 class ArraysInput(FeaturesInput):
-    """Arrays: X (trials × features, or trials × features × bins) and y (trials), in one .npz or two .npy. An
-    .npz may have ``names`` (features) and ``t`` (bins, s), too. Values of y are compared as text."""
+    """Arrays: X (trials × features, or trials × features × bins) and y (trials), in one .npz or two .npy.
+
+    An .npz may have ``names`` (features) and ``t`` (bins, s), too. Values of y are compared as text.
+    """
 
     places = FeaturesInput.places | {"labels"}
     classes_in = "y"

@@ -1,5 +1,7 @@
-"""Folders in the Brain Imaging Data Structure (Pernet et al. 2019, Sci. Data 6:103), read by MNE-BIDS
-(Appelhoff et al. 2019, J. Open Source Softw. 4(44):1896)."""
+"""Folders in the Brain Imaging Data Structure, read by MNE-BIDS.
+
+Pernet et al. 2019, Sci. Data 6:103; Appelhoff et al. 2019, J. Open Source Softw. 4(44):1896.
+"""
 
 from __future__ import annotations
 
@@ -34,9 +36,11 @@ NO_PARTICIPANTS = ".*participants.tsv.*"
 
 
 class BidsInput(SignalInput):
-    """A BIDS folder. Participants of the study are those of the folder, with or without ``sub-``. Events are
-    called as in ``trial_type`` of events.tsv, without it as in ``value``, if `event_column` names no other.
-    Types, units and bad channels are those of channels.tsv, positions those of electrodes.tsv."""
+    """A BIDS folder. Participants of the study are those of the folder, with or without ``sub-``.
+
+    Events are called as in ``trial_type`` of events.tsv, without it as in ``value``, if `event_column` names
+    no other. Types, units and bad channels are those of channels.tsv, positions those of electrodes.tsv.
+    """
 
     places = frozenset({"folder", "tasks", "sessions", "runs", "entities"})
     any_kind = True

@@ -13,8 +13,10 @@ from shortloop.eeg.headers.brainvision import pointed_to
 
 
 class BrainvisionInput(SignalInput, FilesInput):
-    """BrainVision recordings; `files` names the headers. Events are called as in MNE, ``Stimulus/S  1``, or
-    by either part."""
+    """BrainVision recordings; `files` names the headers.
+
+    Events are called as in MNE, ``Stimulus/S  1``, or by either part.
+    """
 
     sized_as = ".vhdr"
     format: Literal["brainvision"] = Field(description="BrainVision headers (.vhdr), with .vmrk and .eeg")

@@ -47,10 +47,12 @@ PACKETS = 3.0  # a gap between packets that is so many times the usual one has l
 
 
 class CsvInput(SignalInput, FilesInput):
-    """Continuous recordings in text, as consumer headsets and loggers write them. How each file is written is
-    found in it: encoding, separator, lines before that of the names, decimal sign, thousands, and the format
-    of times. A marker begins an event where it differs from that of the row before, and is neither empty nor
-    0. Columns that are not channels, by their names, are left out."""
+    """Continuous recordings in text, as consumer headsets and loggers write them.
+
+    How each file is written is found in it: encoding, separator, lines before that of the names, decimal
+    sign, thousands, and the format of times. A marker begins an event where it differs from that of the row
+    before, and is neither empty nor 0. Columns that are not channels, by their names, are left out.
+    """
 
     format: Literal["csv"] = Field(description="text with a row for each sample: time, channels, marker")
     time: str | None = Field(None, description="column of times; default: the one with such a name")

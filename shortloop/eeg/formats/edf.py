@@ -15,8 +15,11 @@ from shortloop.eeg.headers.edf import EdfHeader, in_its_encoding
 
 
 class EdfInput(SignalInput, FilesInput):
-    """EDF, EDF+, BDF and BDF+ recordings. Channels whose EDF+ label has a type other than EEG are left out;
-    names that are padded with dots, as in the PhysioNet motor imagery database, are standardised."""
+    """EDF, EDF+, BDF and BDF+ recordings.
+
+    Channels whose EDF+ label has a type other than EEG are left out; names that are padded with dots, as in
+    the PhysioNet motor imagery database, are standardised.
+    """
 
     sized_as = ".edf"
     format: Literal["edf"] = Field(description="EDF, EDF+, BDF and BDF+")

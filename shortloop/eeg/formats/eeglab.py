@@ -12,8 +12,11 @@ from shortloop.eeg.formats.signals import SignalInput
 
 
 class EeglabInput(SignalInput, FilesInput):
-    """EEGLAB datasets, continuous or epoched, saved by any version of MATLAB. An epoch is called as the event
-    that it is locked to, the one at 0 ms; if none is, or all are locked to the same, by all of its events."""
+    """EEGLAB datasets, continuous or epoched, saved by any version of MATLAB.
+
+    An epoch is called as the event that it is locked to, the one at 0 ms; if none is, or all are locked to
+    the same, by all of its events.
+    """
 
     format: Literal["eeglab"] = Field(description="EEGLAB datasets (.set, .fdt), continuous or epoched")
 

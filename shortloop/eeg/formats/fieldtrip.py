@@ -1,5 +1,7 @@
-"""FieldTrip's structs in .mat files: raw data and timelocked trials (Oostenveld et al. 2011, Comput. Intell.
-Neurosci. 2011:156869)."""
+"""FieldTrip's structs in .mat files: raw data and timelocked trials.
+
+Oostenveld et al. 2011, Comput. Intell. Neurosci. 2011:156869.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +31,11 @@ SHOWN = 6  # codes of a column in a message
 
 
 class FieldtripInput(SignalInput, FilesInput):
-    """What ft_preprocessing and ft_timelockanalysis gave, saved by any version of MATLAB. Events are the
-    numbers in a column of ``trialinfo``. A single trial is a continuous recording. Channels are of the types
-    that the header names, else EEG, but for names that begin with EOG, ECG or EMG."""
+    """What ft_preprocessing and ft_timelockanalysis gave, saved by any version of MATLAB.
+
+    Events are the numbers in a column of ``trialinfo``. A single trial is a continuous recording. Channels
+    are of the types that the header names, else EEG, but for names that begin with EOG, ECG or EMG.
+    """
 
     sized_as = ".mat"
     format: Literal["fieldtrip"] = Field(description="FieldTrip's raw and timelock structs (.mat)")

@@ -28,8 +28,11 @@ MISSING = re.compile(r"the module (\w+) is needed")
 class MneInput(SignalInput, FilesInput):
     """Continuous recordings of any format that ``mne.io.read_raw`` knows by its ending, such as BCI2000
     (.dat), Neuroscan and ANT (.cnt), Curry (.cdt, .dat), GDF, KIT, Nihon Kohden, Nicolet and Persyst, and the
-    folders of EGI (.mff) and CTF (.ds). All files in the same folder that have the same name but for the
-    ending belong to a recording, unless its format has no others."""
+    folders of EGI (.mff) and CTF (.ds).
+
+    All files in the same folder that have the same name but for the ending belong to a recording, unless its
+    format has no others.
+    """
 
     any_kind = True
     folders = ENDINGS

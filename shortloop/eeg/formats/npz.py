@@ -24,8 +24,10 @@ KEYS = ("X", "y", "t", "ch")
 
 class NpzInput(FilesInput):
     """Arrays: X (trials × channels × samples), y (trials), t (samples), ch (channel names).
+
     Values of y are compared as text: class ``face`` with event ``"1"`` is ``y == 1``. ``trial_info``:
-    ``"file"`` (number of the file) and ``"event"`` (y)."""
+    ``"file"`` (number of the file) and ``"event"`` (y).
+    """
 
     format: Literal["npz"] = Field(description="arrays in .npz")
     unit: Unit = Field("V", description="unit of X, which is taken as it is; default V")

@@ -33,8 +33,11 @@ HARMLESS = (
 
 
 class SignalInput(EpochedInput):
-    """Recordings that MNE reads, cut into epochs around their events if they are continuous. ``trial_info``:
-    ``"file"`` (number), ``"event"``, if continuous ``"onset"`` (s in the file), of epochs their metadata."""
+    """Recordings that MNE reads, cut into epochs around their events if they are continuous.
+
+    ``trial_info``: ``"file"`` (number), ``"event"``, if continuous ``"onset"`` (s in the file), of epochs
+    their metadata.
+    """
 
     sized_as: ClassVar[str] = ""  # ending in `SIZES`, whatever the file's own is
 

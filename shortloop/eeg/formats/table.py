@@ -18,8 +18,11 @@ SHOWN = 20  # names in a message
 
 
 class TableInput(FeaturesInput):
-    """Tables (.csv, .tsv) with a row for each trial: its class, and a number for each feature. One file may
-    hold several participants and phases, each told by a column. All columns not named here are features."""
+    """Tables (.csv, .tsv) with a row for each trial: its class, and a number for each feature.
+
+    One file may hold several participants and phases, each told by a column. All columns not named here
+    are features.
+    """
 
     classes_in = "label"
     remedy = "leave out columns that are no features: input.drop"

@@ -28,9 +28,11 @@ KINDS = {"eog": "eog", "ecg": "ecg", "emg": "emg", "eeg": "eeg", "": "eeg"}
 
 
 class XdfInput(SignalInput, FilesInput):
-    """Recordings of the Lab Streaming Layer: a stream of type EEG, and streams of markers. Time stamps are
-    synchronised by pyxdf. Samples are evenly spaced between interruptions, as their time stamps are but for
-    jitter; a marker is at the sample nearest in time."""
+    """Recordings of the Lab Streaming Layer: a stream of type EEG, and streams of markers.
+
+    Time stamps are synchronised by pyxdf. Samples are evenly spaced between interruptions, as their time
+    stamps are but for jitter; a marker is at the sample nearest in time.
+    """
 
     format: Literal["xdf"] = Field(description="streams of the Lab Streaming Layer (.xdf), by pyxdf")
     stream: str | None = Field(None, description="name or number of the stream to decode; default: the EEG")

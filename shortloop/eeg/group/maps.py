@@ -24,8 +24,10 @@ VALUES_AT_ONCE = 2**20
 
 @dataclass(frozen=True)
 class MapStatistics:
-    """Statistics of one kind of map over participants; a map is a curve over bins or a plane. With one
-    participant, t is the z-score of its smoothed map in its own permutation distribution."""
+    """Statistics of one kind of map over participants; a map is a curve over bins or a plane.
+
+    With one participant, t is the z-score of its smoothed map in its own permutation distribution.
+    """
 
     scores: FloatArray  # (participants, *map), observed, not smoothed
     mean: FloatArray  # (*map), mean over participants of the smoothed scores

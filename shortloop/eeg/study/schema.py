@@ -1,5 +1,8 @@
-"""Record of a study file. The settings of each step are with that step, so that they are in the keys of that
-step alone. Descriptions of fields have unit and default; ``shortloop study`` prints them."""
+"""Record of a study file.
+
+The settings of each step are with that step, so that they are in the keys of that step alone. Descriptions of
+fields have unit and default; ``shortloop study`` prints them.
+"""
 
 from __future__ import annotations
 

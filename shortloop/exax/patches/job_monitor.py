@@ -1,9 +1,11 @@
-"""Capture the output of all jobs in one process, and detect the end of a job or slice at once. exax forks two
-more processes for each job, which cost as much as a small job: one keeps what the job prints, the other only
-waits for its end. And it takes a job for ended only when the first has ended as well. Made for exax
-2025.11.11. Upstream: one process for each server could keep the output of all jobs, and the runner could wait
-for the pipes of its jobs itself, and name the slice and the signal that ended a job. The server need not
-poll."""
+"""Capture the output of all jobs in one process, and detect the end of a job or slice at once.
+
+exax forks two more processes for each job, which cost as much as a small job: one keeps what the job prints,
+the other only waits for its end. And it takes a job for ended only when the first has ended as well. Made for
+exax 2025.11.11. Upstream: one process for each server could keep the output of all jobs, and the runner could
+wait for the pipes of its jobs itself, and name the slice and the signal that ended a job. The server need not
+poll.
+"""
 
 from __future__ import annotations
 

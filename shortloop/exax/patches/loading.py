@@ -1,7 +1,9 @@
-"""Compile own code from the very source that is read, and record loaded modules. Python takes bytecode for
-valid by the time of its source, in whole seconds, and its size: a module edited twice within a second, or
-restored with its old time, runs as it was. So processes that run methods trust only bytecode that they cached
-by content."""
+"""Compile own code from the very source that is read, and record loaded modules.
+
+Python takes bytecode for valid by the time of its source, in whole seconds, and its size: a module edited
+twice within a second, or restored with its old time, runs as it was. So processes that run methods trust only
+bytecode that they cached by content.
+"""
 
 from __future__ import annotations
 

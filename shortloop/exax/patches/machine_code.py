@@ -1,8 +1,10 @@
-"""Locate numba's cached machine code by everything it was compiled from. numba takes machine code for valid
-as long as the file of the function is the same, although it holds functions and constants of other files.
-Here it is valid for the code of all modules that the function's module can import. Shortloop's functions are
-compiled once for each user, by content; those of a project once for the project. numba finds this module by
-the variable `NUMBA_CACHE_LOCATOR_CLASSES`."""
+"""Locate numba's cached machine code by everything it was compiled from.
+
+numba takes machine code for valid as long as the file of the function is the same, although it holds
+functions and constants of other files. Here it is valid for the code of all modules that the function's
+module can import. Shortloop's functions are compiled once for each user, by content; those of a project once
+for the project. numba finds this module by the variable `NUMBA_CACHE_LOCATOR_CLASSES`.
+"""
 
 from __future__ import annotations
 

@@ -1,12 +1,14 @@
-"""Load methods only if their files changed, in a fork, and without those that cannot be imported. Whenever
-somebody begins to run something, exax has a new process load all methods. Here that process notes what it
-reads: files, and folders that modules are looked for in. The server compares their states, and keeps the
-process if nobody can have changed any of that since it began. Methods of the user's own are imported in a
+"""Load methods only if their files changed, in a fork, and without those that cannot be imported.
+
+Whenever somebody begins to run something, exax has a new process load all methods. Here that process notes
+what it reads: files, and folders that modules are looked for in. The server compares their states, and keeps
+the process if nobody can have changed any of that since it began. Methods of the user's own are imported in a
 fork, and afresh in each job. What a method does when it is imported (settings of matplotlib, warning filters,
 the environment) would else be inherited by all jobs that are forked from the process that has loaded all
 methods. Made for exax 2025.11.11. Upstream: exax could keep its runner while nothing that it read has
 changed; `load_methods` could import each method in a fork; a method that cannot be imported could fail its
-own builds alone."""
+own builds alone.
+"""
 
 from __future__ import annotations
 

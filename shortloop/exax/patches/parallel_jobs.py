@@ -1,11 +1,15 @@
 """Let one client of the exax server build several jobs at a time, with numbers and spare processes for them.
+
 exax builds one job at a time because each client holds one lock, by its cookie. Here a client has a cookie
 for each running job. To everybody else the server is busy until the last of them has ended.
+
 A run says with each job if more of its method follow. A spare is then forked, while an earlier job runs, from
 the process that forks jobs; it does what every job of a method begins with, and its notes go to its job. It
 ends if no job comes for a while, or if its method starts threads or processes when it is imported.
+
 Made for exax 2025.11.11. Upstream: `job_tracking` could count the jobs of a client in place of one lock,
-`submit` could take a job number, and `reap_later` and `leave_early` could go there."""
+`submit` could take a job number, and `reap_later` and `leave_early` could go there.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,11 @@
-"""Import heavy libraries once for many jobs. exax forks each job from one process that has loaded the
-methods. Methods import heavy libraries only where they use them, so that a run that builds nothing is quick;
-a run that builds much would pay for these imports in each job. So a run announces each method of its jobs,
-and the process that forks imports what the method's file imports before the first job, likewise modules that
-an option names. exax does not reload its methods when one of these changes, so a job keeps them only if their
-files are unchanged."""
+"""Import heavy libraries once for many jobs.
+
+exax forks each job from one process that has loaded the methods. Methods import heavy libraries only where
+they use them, so that a run that builds nothing is quick; a run that builds much would pay for these imports
+in each job. So a run announces each method of its jobs, and the process that forks imports what the method's
+file imports before the first job, likewise modules that an option names. exax does not reload its methods
+when one of these changes, so a job keeps them only if their files are unchanged.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,10 @@
 """Prepare exax's processes when they start: apply its patches, of which small ones are here.
+
 exax makes its sockets open to everybody, in a folder that the group may enter.
+
 Made for exax 2025.11.11. Upstream: all but `board_later` mend faults of exax, and could go there as they
-are: patterns in folders' names, ends of lines, locks, `multiprocessing`'s folder, sockets for their user."""
+are: patterns in folders' names, ends of lines, locks, `multiprocessing`'s folder, sockets for their user.
+"""
 
 from __future__ import annotations
 

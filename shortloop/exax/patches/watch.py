@@ -1,5 +1,8 @@
-"""Record modules loaded and project files opened in a job's processes. Made for exax 2025.11.11. Upstream: a
-job could report `SystemExit` as its error; the rest is Shortloop's evidence."""
+"""Record modules loaded and project files opened in a job's processes.
+
+Made for exax 2025.11.11. Upstream: a job could report `SystemExit` as its error; the rest is Shortloop's
+evidence.
+"""
 
 from __future__ import annotations
 

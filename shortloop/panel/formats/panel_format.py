@@ -1,6 +1,8 @@
-"""Base of the formats of panels: settings, and how rows are read into a frame. A format is a module beside
-this one with one record in it. The record is read with every panel file, so its functions import heavy
-libraries."""
+"""Base of the formats of panels: settings, and how rows are read into a frame.
+
+A format is a module beside this one with one record in it. The record is read with every panel file, so its
+functions import heavy libraries.
+"""
 
 from __future__ import annotations
 

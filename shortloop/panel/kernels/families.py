@@ -1,6 +1,8 @@
-"""Families and links of generalized linear models. McCullagh and Nelder 1989 (Generalized Linear Models,
-sections 2.2 and 2.3; binomial outcomes that are shares of trials, section 4.4). Loops of links are
-vectorized."""
+"""Families and links of generalized linear models.
+
+McCullagh and Nelder 1989 (Generalized Linear Models, sections 2.2 and 2.3; binomial outcomes that are shares
+of trials, section 4.4). Loops of links are vectorized.
+"""
 
 from __future__ import annotations
 

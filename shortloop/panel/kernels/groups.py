@@ -24,9 +24,12 @@ ONCE = 30.0  # condition up to which one pass is enough: it leaves rounding time
 
 
 class Rows(NamedTuple):
-    """Rows of some groups, those of a group one after the other. Columns are of each group one after the
-    other, in shape (p * rows,). Weights, trials (of outcomes that are shares) and clusters may have the
-    length 0. Starts are the first row of each group, and the end of the last."""
+    """Rows of some groups, those of a group one after the other.
+
+    Columns are of each group one after the other, in shape (p * rows,). Weights, trials (of outcomes that are
+    shares) and clusters may have the length 0. Starts are the first row of each group, and the end of the
+    last.
+    """
 
     size: int
     columns: FloatArray
@@ -38,9 +41,11 @@ class Rows(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Results of each group. Of one that is not vouched for, all but the reason mean nothing. Numbers,
-    (groups, numbers), are named by ``NUMBERS`` of the kernel; constants are of `constant_of` and
-    `implicit_constant`; reasons are `Reason`."""
+    """Results of each group. Of one that is not vouched for, all but the reason mean nothing.
+
+    Numbers, (groups, numbers), are named by ``NUMBERS`` of the kernel; constants are of `constant_of` and
+    `implicit_constant`; reasons are `Reason`.
+    """
 
     beta: FloatArray
     covariance: FloatArray
@@ -50,9 +55,11 @@ class Found(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Memory for the fit of one group; the longest fits in. Six triangles: `basis_of_group` makes `lower` the
-    one that leads from the basis to the columns, and writes to the first three. Store holds the basis,
-    vectors values of rows."""
+    """Memory for the fit of one group; the longest fits in.
+
+    Six triangles: `basis_of_group` makes `lower` the one that leads from the basis to the columns, and
+    writes to the first three. Store holds the basis, vectors values of rows.
+    """
 
     store: FloatArray
     vectors: FloatArray

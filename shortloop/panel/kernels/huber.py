@@ -1,6 +1,8 @@
-"""Robust regressions of all groups, one after the other, along the path that statsmodels goes. Huber's
-weights by iteratively reweighted least squares (Huber 1981, Robust Statistics, section 7.8), on an
-orthonormal basis of the regressors; each step is solved for what it adds, so that rounding does not grow."""
+"""Robust regressions of all groups, one after the other, along the path that statsmodels goes.
+
+Huber's weights by iteratively reweighted least squares (Huber 1981, Robust Statistics, section 7.8), on an
+orthonormal basis of the regressors; each step is solved for what it adds, so that rounding does not grow.
+"""
 
 from __future__ import annotations
 

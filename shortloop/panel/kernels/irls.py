@@ -1,6 +1,8 @@
 """Generalized linear models of all groups, one after the other, along the path that statsmodels goes.
+
 Iteratively reweighted least squares (McCullagh and Nelder 1989, Generalized Linear Models, section 2.5), on
-an orthonormal basis of the regressors, so that their condition does not matter within the iterations."""
+an orthonormal basis of the regressors, so that their condition does not matter within the iterations.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
 """Linear algebra of one fit: products of columns, and factors, inverses and products of small matrices.
-Columns are multiplied three at a time: numbers are read a third as often."""
+
+Columns are multiplied three at a time: numbers are read a third as often.
+"""
 
 from __future__ import annotations
 

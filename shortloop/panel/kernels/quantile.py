@@ -1,9 +1,12 @@
-"""Quantile regressions of all groups, one after the other, at the exact optimum. Portnoy and Koenker 1997
-(The Gaussian hare and the Laplacian tortoise): an interior point method for the dual linear program, with
-steps as of Mehrotra 1992. It ends next to a vertex, a fit through as many rows as there are coefficients.
-From there, one goes along edges until the gradient proves that none leads down (Koenker and d'Orey 1987,
-Computing regression quantiles). Mostly, the first vertex is the last. On an orthonormal basis of the
-regressors, so that their units do not matter."""
+"""Quantile regressions of all groups, one after the other, at the exact optimum.
+
+Portnoy and Koenker 1997 (The Gaussian hare and the Laplacian tortoise): an interior point method
+for the dual linear program, with steps as of Mehrotra 1992. It ends next to a vertex, a fit through as many
+rows as there are coefficients. From there, one goes along edges until the gradient proves that none leads
+down (Koenker and d'Orey 1987, Computing regression quantiles). Mostly, the first vertex is the last.
+
+On an orthonormal basis of the regressors, so that their units do not matter.
+"""
 
 from __future__ import annotations
 

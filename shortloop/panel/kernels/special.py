@@ -1,6 +1,8 @@
-"""Exponential, logarithm and Student's t for loops over rows, vectorized by the processor. Those of `math`
-are called row by row, which takes four times as long. These are sums and products of doubles in a fixed
-order: the same to the bit on any processor."""
+"""Exponential, logarithm and Student's t for loops over rows, vectorized by the processor.
+
+Those of `math` are called row by row, which takes four times as long. These are sums and products of doubles
+in a fixed order: the same to the bit on any processor.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Base of models: settings, a fit of one group by statsmodels, and fits of many by compiled code. A model is
-a module beside this one with one record in it. The record is read with every panel file, so nothing of size
-may be imported but within its functions."""
+"""Base of models: settings, a fit of one group by statsmodels, and fits of many by compiled code.
+
+A model is a module beside this one with one record in it. The record is read with every panel file, so
+nothing of size may be imported but within its functions.
+"""
 
 from __future__ import annotations
 

@@ -17,8 +17,10 @@ TOLERANCE = 1e-8  # as of statsmodels' ``RLM.fit``
 
 
 class Rlm(ModelSettings):
-    """Robust regression with Huber's weights. The scale is the median of absolute residuals, found again in
-    each iteration; covariances are ``H1``."""
+    """Robust regression with Huber's weights.
+
+    The scale is the median of absolute residuals, found again in each iteration; covariances are ``H1``.
+    """
 
     model: Literal["rlm"] = Field(description="robust regression with Huber's weights")
     t: float = Field(1.345, gt=0, description="residuals beyond this many scales count less; default 1.345")

@@ -1,5 +1,7 @@
-"""Groups of a panel as the input of their fits: a change of other groups rebuilds none of these. A block has
-only the columns that the formula reads, sorted by name, and only the levels that its groups have."""
+"""Groups of a panel as the input of their fits: a change of other groups rebuilds none of these.
+
+A block has only the columns that the formula reads, sorted by name, and only the levels that its groups have.
+"""
 
 from __future__ import annotations
 

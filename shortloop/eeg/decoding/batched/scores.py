@@ -140,8 +140,11 @@ class Labellings:
 
 @dataclass(frozen=True)
 class Machines:
-    """Linear classifiers of one bin and fold, trained on each of many label vectors. There is a machine for
-    each class, and the largest decision wins; or one for each class but the first, against the first."""
+    """Linear classifiers of one bin and fold, trained on each of many label vectors.
+
+    There is a machine for each class, and the largest decision wins; or one for each class but the first,
+    against the first.
+    """
 
     mean: FloatArray  # (features,), over the training trials
     std: FloatArray

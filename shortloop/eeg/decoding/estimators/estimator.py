@@ -1,5 +1,8 @@
-"""Base class of estimators. Each is a module with one record, which every study imports: it must import heavy
-libraries inside its functions."""
+"""Base class of estimators.
+
+Each is a module with one record, which every study imports: it must import heavy libraries inside its
+functions.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""Area under the ROC curve, for many labellings of the same decisions at once. Decisions do not change when
-labels are shuffled, so their ranks are taken once; a labelling then costs one row of a matrix product. The
-area is linear in the ranks, so that the mean of the areas of several classifiers is the area of the sum of
-their ranks: a trial's ranks need no more room than its votes."""
+"""Area under the ROC curve, for many labellings of the same decisions at once.
+
+Decisions do not change when labels are shuffled, so their ranks are taken once; a labelling then costs one
+row of a matrix product. The area is linear in the ranks, so that the mean of the areas of several
+classifiers is the area of the sum of their ranks: a trial's ranks need no more room than its votes.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Feature selection by one-way ANOVA over the classes, for all folds from one pass over the data. That pass
-sums over the trials of each class and fold. The sums of a fold's training trials are the total less its own,
-so that the ANOVAs, means and deviations of all folds follow from them."""
+"""Feature selection by one-way ANOVA over the classes, for all folds from one pass over the data.
+
+That pass sums over the trials of each class and fold. The sums of a fold's training trials are the total less
+its own, so that the ANOVAs, means and deviations of all folds follow from them.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""z-scores of features over trials, wherever these lie in memory. A file may hold the trials of a feature
-side by side, or the features of a trial. Either way the same numbers are added up in the same order, trial by
-trial, so that results have the same bits."""
+"""z-scores of features over trials, wherever these lie in memory.
+
+A file may hold the trials of a feature side by side, or the features of a trial. Either way the same numbers
+are added up in the same order, trial by trial, so that results have the same bits.
+"""
 
 from __future__ import annotations
 

@@ -27,9 +27,12 @@ def dummy_codes(labels: IntArray, n_classes: int) -> FloatArray:
 
 @dataclass(frozen=True)
 class Basis:
-    """Eigendecomposition of the total covariance of some trials. With fewer features than trials the
-    coordinates of a trial are those along the covariance's eigenvectors; with more, products with
-    combinations of the trials, whose inner products have the same eigenvalues: cost follows the rank."""
+    """Eigendecomposition of the total covariance of some trials.
+
+    With fewer features than trials the coordinates of a trial are those along the covariance's
+    eigenvectors; with more, products with combinations of the trials, whose inner products have the same
+    eigenvalues: cost follows the rank.
+    """
 
     centred: FloatArray  # (trials, features), less their mean
     values: FloatArray  # (rank,), eigenvalues

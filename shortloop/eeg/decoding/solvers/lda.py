@@ -1,6 +1,8 @@
-"""Linear discriminant analysis with fixed shrinkage, in closed form, for many label vectors at once. What
-costs is done once for all labels, in coordinates in which the trials' total covariance, which needs no label,
-is diagonal."""
+"""Linear discriminant analysis with fixed shrinkage, in closed form, for many label vectors at once.
+
+What costs is done once for all labels, in coordinates in which the trials' total covariance, which needs no
+label, is diagonal.
+"""
 
 from __future__ import annotations
 
@@ -66,8 +68,10 @@ def _mean_solved(
 
 @dataclass(frozen=True)
 class Contrasts:
-    """Discriminants of each class but the first against the first, for each label vector. Where nothing
-    varies within classes, `diagonal` and `shift` are infinite."""
+    """Discriminants of each class but the first against the first, for each label vector.
+
+    Where nothing varies within classes, `diagonal` and `shift` are infinite.
+    """
 
     weights: FloatArray  # (rank, classes − 1, labellings), of a trial's coordinates
     constants: FloatArray  # (classes − 1, labellings)

@@ -1,5 +1,7 @@
-"""Ridge regression on class labels as a classifier, in closed form, for many label vectors at once. Labels
-enter linearly, and the trials' total covariance, which costs most, is the same for all of them."""
+"""Ridge regression on class labels as a classifier, in closed form, for many label vectors at once.
+
+Labels enter linearly, and the trials' total covariance, which costs most, is the same for all of them.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """One-versus-rest linear SVM on a Gram matrix that the grid, the inner folds and the classes share.
-liblinear's problem: L2 penalty, hinge loss, the intercept an extra feature of value 1 that is penalised like
-the others. With more features than trials the dual is solved fastest on the trials' Gram matrix."""
+
+liblinear's problem: L2 penalty, hinge loss, the intercept an extra feature of value 1 that is penalised
+like the others. With more features than trials the dual is solved fastest on the trials' Gram matrix.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,10 @@ SINGLE_PRECISION_TOL = 1e-5
 
 @dataclass(frozen=True)
 class Solution:
-    """A fitted one-versus-rest SVM: weights are ``dual @ x``, intercepts ``dual.sum(axis=1)``. With two
-    classes one problem is solved, and the first row is the second's negative."""
+    """A fitted one-versus-rest SVM: weights are ``dual @ x``, intercepts ``dual.sum(axis=1)``.
+
+    With two classes one problem is solved, and the first row is the second's negative.
+    """
 
     best: int  # index of the chosen C
     dual: FloatArray  # (classes, trials), signed dual coefficients; 0 for held-out trials

@@ -1,6 +1,8 @@
-"""Linear SVMs of many label vectors of the same trials, solved together by an interior-point method. The same
-problem as in `svm`, for few features: what a step costs most, products of the trials' features weighted by
-trial, is one matrix product over all label vectors, and the number of steps hardly grows with C."""
+"""Linear SVMs of many label vectors of the same trials, solved together by an interior-point method.
+
+The same problem as in `svm`, for few features: what a step costs most, products of the trials' features
+weighted by trial, is one matrix product over all label vectors, and the number of steps hardly grows with C.
+"""
 
 from __future__ import annotations
 

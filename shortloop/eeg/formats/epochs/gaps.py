@@ -1,5 +1,7 @@
 """Gaps in continuous recordings: pauses between records of EDF+ and BDF+, and boundaries of joined pieces.
-MNE takes records of EDF+ and BDF+ to follow each other, whatever their times are."""
+
+MNE takes records of EDF+ and BDF+ to follow each other, whatever their times are.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Preprocessing of a recording, each step by MNE's own function (Gramfort et al. 2013, Front. Neurosci.
-7:267) and only if the study asks for it."""
+"""Preprocessing of a recording: each step by MNE's own function, if the study asks for it.
+
+Gramfort et al. 2013, Front. Neurosci. 7:267.
+"""
 
 from __future__ import annotations
 

@@ -18,9 +18,11 @@ Edge = str | float
 
 
 class Preprocessing(Settings):
-    """Steps between a recording and its epochs, in their order. Continuous recordings are filtered before
-    they are cut, epochs as they are. Filters are MNE's default: zero-phase FIR, Hamming window, automatic
-    widths."""
+    """Steps between a recording and its epochs, in their order.
+
+    Continuous recordings are filtered before they are cut, epochs as they are. Filters are MNE's default:
+    zero-phase FIR, Hamming window, automatic widths.
+    """
 
     montage: str | None = Field(
         None, description="MNE's name of positions of channels, as 'easycap-M1'; default: those in the file"

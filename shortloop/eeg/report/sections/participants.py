@@ -1,5 +1,7 @@
-"""Small multiples: the map or curve of each participant, all on one scale. They are drawn in one set of axes,
-in inches: making axes for each panel takes longer than drawing it."""
+"""Small multiples: the map or curve of each participant, all on one scale.
+
+They are drawn in one set of axes, in inches: making axes for each panel takes longer than drawing it.
+"""
 
 from __future__ import annotations
 

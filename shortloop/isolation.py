@@ -114,8 +114,7 @@ class IsolatedStage:
         Parameters
         ----------
         unit : object, optional
-            Its name, as `units` has it, or that as text. Default: all units, and what the stage makes of them
-            at its end.
+            Its name, as `units` has it. Default: all units, and what the stage makes of them at its end.
 
         Returns
         -------
@@ -125,23 +124,16 @@ class IsolatedStage:
         Raises
         ------
         InputError
-            If no unit, or more than one, has this name.
+            If no unit has this name.
         """
         if unit is None:
             return self._whole()
-        with chdir(self._scratch.name):
-            return dict(self.stage.compute(self.number(unit)))
-
-    def number(self, unit: object) -> int:
-        """The number of a unit in this process."""
         names = [*map(repr, self.units)]  # which tells 1 and "1" apart
-        if repr(unit) in names:
-            return names.index(repr(unit))
-        found = [number for number, name in enumerate(self.units) if str(name) == str(unit)]
-        if len(found) != 1:
-            problem = "several units have this name as text" if found else "no such unit"
-            raise InputError(problem, found=unit, expected=short_list(names, NAMED) or "none: leave it out")
-        return found[0]
+        if repr(unit) not in names:
+            expected = short_list(names, NAMED) or "none: leave it out"
+            raise InputError("no such unit", found=repr(unit), expected=expected)
+        with chdir(self._scratch.name):
+            return dict(self.stage.compute(names.index(repr(unit))))
 
     def _whole(self) -> dict[str, Any]:
         import numpy as np

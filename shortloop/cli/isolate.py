@@ -16,6 +16,7 @@ from shortloop.isolation import IsolatedStage, isolate
 from shortloop.run.runs import read_runs, run_numbers
 from shortloop.store.setup import setup_of
 
+NAMED = 8  # units in a message
 SCRIPT = '''\
 """{title}, alone in one process: run it, or load it in a notebook."""
 
@@ -36,9 +37,10 @@ def isolate_stage(what: str, unit: str | None, debug: bool, dummy: bool, script:
     title = f"{setup['method']} {setup['options'].get('partition') or ''}".strip()
     title = one_line(f"{title} ({folder.name})")
     stage = isolate(folder.name, dummy)
-    if unit is not None:
-        stage.number(unit)
-    named: list[object] = [unit] if unit is not None else stage.units[:1]
+    named = [each for each in stage.units if unit in (None, str(each))]
+    if unit is not None and not named:
+        expected = short_list([*map(str, stage.units)], NAMED) or "no --unit: the stage has none"
+        raise InputError("no such unit", found=unit, expected=expected)
     if script is not None:
         more, first = (", dummy=True" if dummy else ""), (repr(named[0]) if named else "")
         text = SCRIPT.format(title=title, job=folder.name, more=more, unit=first)
@@ -48,7 +50,7 @@ def isolate_stage(what: str, unit: str | None, debug: bool, dummy: bool, script:
             raise InputError("a script cannot be written there", file=script, found=error.strerror) from None
         print_lines(f"written: {script}")
     elif debug:
-        _debug(stage, title, [unit] if unit is not None else _in_turn(stage, setup["method"]))
+        _debug(stage, title, _in_turn(stage, setup["method"]) if unit is None else named)
     else:
         inputs = ", ".join(stage.inputs)
         units = short_list([*map(str, stage.units)], 4) or "none"
@@ -78,6 +80,5 @@ def _debug(stage: IsolatedStage, title: str, units: list[object]) -> None:
                 print_lines(user_traceback(error), "", f"{failed} failed; `u` and `d` move through the calls")
                 pdb.post_mortem(error.__traceback__)
                 return
-    print_lines(
-        f"{counted(sum(unit is not None for unit in units), 'unit')} of {title} computed: none failed"
-    )
+    computed = counted(sum(unit is not None for unit in units), "unit")
+    print_lines(f"{computed} of {title} computed: none failed")

@@ -86,7 +86,7 @@ def test_units_are_told_apart_by_their_names_and_types(small: Small) -> None:
     asked = "1", "'1'", "''", "('b', 2)"
     said = small.session("odd", typed="".join(f"print(stage.compute({each})['y'])\n" for each in asked))
     assert re.findall(r"\d0", said) == ["10", "20", "30", "40"]
-    assert "1 unit of odd" in small.session("odd", "--debug", "--unit", "1")
+    assert "2 units of odd" in small.session("odd", "--debug", "--unit", "1")
     assert "no such unit" in small.shortloop("isolate", "odd", "--debug", "--unit", "7").fails()
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import pickle
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from no_warnings import no_warnings
 from refusal import refusal
 from sklearn.linear_model import LinearRegression
 
@@ -35,9 +35,8 @@ class Ends(Stage):
 
 
 @pytest.fixture(autouse=True)
-def no_warnings() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+def any_warning_is_an_error() -> Iterator[None]:
+    with no_warnings():
         yield
 
 

@@ -19,6 +19,7 @@ from edf_files import ANNOTATIONS, signal, write_edf
 from eeg_folders import recording, silent
 from eeg_recordings import CLASSES, exported, make_raw, read, refused, warned
 from handmade_recordings import CODES, write_cnt, write_gdf
+from no_warnings import no_warnings
 from pydantic import ValidationError
 from refusal import refusal
 
@@ -371,8 +372,7 @@ def test_channels_that_are_nearly_zero_make_no_other_one_large() -> None:
         * np.array([1e-5, 1e-22, 1e-21, 1e-22, 1e-12])[:, np.newaxis]
     )
     kinds = ["eeg"] * 4 + ["mag"]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with no_warnings():
         refuse_other_units(data, NAMES_UNITS, kinds)
         data[0, 0, 0] = np.inf
         refuse_other_units(data, NAMES_UNITS, kinds)

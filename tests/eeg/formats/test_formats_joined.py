@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import re
 import shutil
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import pytest
 from eeg_recordings import CLASSES, NAMES, direct, exported, make_raw, read, warned
 from eeglab_files import write_eeglab
 from in_process import InProcess
+from no_warnings import no_warnings
 from refusal import refusal
 
 from shortloop.eeg.checks.consistency import check_alike
@@ -264,8 +264,7 @@ def test_channels_of_several_rates_are_read_whole(tmp_path: Path) -> None:
     edfio.Edf(signals, annotations=said).write(tmp_path / "S1.edf")
     expected = direct(mne.io.read_raw_edf(tmp_path / "S1.edf", preload=True, verbose="ERROR")).get_data()
     for kind in ("edf", "mne"):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
+        with no_warnings():
             found = read(kind, [tmp_path / "S1.edf"])
         np.testing.assert_array_equal(found.data, expected)
 

@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 import tomllib
-import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 import pytest
 from cases import first_cases
 from matplotlib.text import Text
+from no_warnings import no_warnings
 from page_reader import Page, check_needs_nothing_else, places_linked
 from report_synthetic import details, evoked, html_of_report, kind_result, report_content, write_report
 from source_tree import ROOT
@@ -112,8 +112,7 @@ def test_names_of_others_are_shown_and_pass_nothing_on_to_a_reader(tmp_path: Pat
     settings = {**study.model_dump(mode="json"), "classes": list(classes), ESCAPE: ESCAPE}
     texts_of: Any = {"study": ESCAPE, "versions": {ESCAPE: ESCAPE}, "thread_note": ESCAPE, "notes": (ESCAPE,)}
     made = report_content(result, evoked=(shown,), recordings=(known,), settings=settings, **texts_of)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # of letters that a font does not have
+    with no_warnings():  # of letters that a font does not have
         written = write_report(made, tmp_path)
     texts = [file for file in written if file.suffix in (".html", ".csv", ".txt")]
     assert {file.name for file in texts} >= {"report.html", "methods.txt", "recordings.csv"}

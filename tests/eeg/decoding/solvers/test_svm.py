@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from no_warnings import no_warnings
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import LinearSVC
@@ -141,8 +142,7 @@ def test_stopping_short_is_said() -> None:
     x = rng.standard_normal((120, 15))  # classes that cannot be told apart
     with pytest.warns(RuntimeWarning, match="not converged for C = 1000 "):
         LinearSvmSettings(C=(1000.0,)).fit(x, labels)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
+    with no_warnings():
         LinearSvmSettings().fit(x, labels)
 
 

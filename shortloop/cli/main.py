@@ -10,37 +10,33 @@ import typer
 from typer import Argument, Option
 
 from shortloop.base.errors import InputError
+from shortloop.cli.parameters import (
+    OWN_FILE,
+    Data,
+    FailFast,
+    Force,
+    Json,
+    Named,
+    Older,
+    Only,
+    Partition,
+    Script,
+    SettingsFile,
+    SettingsName,
+    SettingsTo,
+    TakeOver,
+    Text,
+    Timeline,
+    Together,
+    Until,
+    Vary,
+)
 from shortloop.plan.selection import FAIL_FAST, Selection
 from shortloop.project.system_errors import need_files
 
 app = typer.Typer()
 with_settings = typer.Typer()  # commands that need an analysis with a settings file
 FEWEST_FILES = 16  # open at once, that exax needs to start a run
-
-Text = str | None
-WHICH = "Build script, named as for `ax run`; default: build_pipeline, or the project's only script."
-OWN_FILE = "Settings file; default: $SHORTLOOP_SETTINGS, or the script's own file."
-Script = Annotated[Text, Argument(help=WHICH)]
-SettingsFile = Annotated[Path | None, Option("--settings", readable=False, help=OWN_FILE)]
-SettingsName = Annotated[Text, Option("--settings", help="Only jobs for the settings with this name.")]
-Until = Annotated[Text, Option(metavar="STAGE", help="Run only this stage and the stages it depends on.")]
-Only = Annotated[Text, Option(metavar="STAGE", help="Run only this stage; its inputs must be up to date.")]
-Partition = Annotated[Text, Option(help="With --until or --only: run only this partition of the stage.")]
-Force = Annotated[
-    list[str] | None, Option(metavar="JOB", help="Rebuild this job or stage even if cached. Repeatable.")
-]
-Named = Annotated[list[str] | None, Option(hidden=True)]
-"""Flags --NAME of analyses, which `shortloop.cli.entry` adds to the command."""
-Json = Annotated[
-    bool, Option("--json", help="Print one JSON document instead of text; docs/json.md lists its fields.")
-]
-Data = Annotated[
-    Path | None,
-    Option(
-        "--data", metavar="FOLDER", readable=False, help="Inspect this data and write a settings file for it."
-    ),
-]
-Older = Annotated[Text, Option(help="Only jobs at least this old, e.g. 12h, 30d or 2w.")]
 
 
 @with_settings.command()
@@ -93,17 +89,9 @@ def run(
     only: Only = None,
     partition: Partition = None,
     force: Force = None,
-    take_over: Annotated[
-        bool, Option("--take-over", help="Replace the results of another settings file with the same name.")
-    ] = False,
+    take_over: TakeOver = False,
     verbose: Annotated[bool, Option("--verbose", help="Also show INFO log records.")] = False,
-    fail_fast: Annotated[
-        bool,
-        Option(
-            "--fail-fast/--keep-going",
-            help="After a failure, start no further jobs, or all jobs that do not depend on it.",
-        ),
-    ] = False,
+    fail_fast: FailFast = False,
 ) -> None:
     """Run a build script, starting a server if none is running."""
     from shortloop.cli.run import run_script
@@ -127,22 +115,8 @@ def run(
 )
 def sweep(
     file: Annotated[Path | None, Argument(readable=False, help=OWN_FILE)] = None,
-    vary: Annotated[
-        list[str] | None,
-        Option(
-            "--set",
-            metavar="FIELD=VALUE,VALUE…",
-            help="A field and its values as TOML; text needs no quotes. Repeatable: runs every combination.",
-        ),
-    ] = None,
-    together: Annotated[
-        list[str] | None,
-        Option(
-            "--zip",
-            metavar="FIELD=VALUE,VALUE…",
-            help="Like --set, but fields vary together: all first values, then all second values, and so on.",
-        ),
-    ] = None,
+    vary: Vary = None,
+    together: Together = None,
     script: Annotated[
         Text, Option(help="Build script, named as for `ax run`; default: the script for this kind of file.")
     ] = None,
@@ -247,6 +221,7 @@ def profile(
     function: Annotated[list[str] | None, Option(help="With --lines: of this one. Repeatable.")] = None,
     memory: Annotated[bool, Option("--memory", help="Allocations, by memray.")] = False,
     sample: Annotated[bool, Option("--sample", help="Stacks of all processes, by py-spy.")] = False,
+    timeline: Timeline = None,
     output: Annotated[Path | None, Option(help="Folder to write to; default: profile/ in results.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -258,9 +233,9 @@ def profile(
 
     how = chosen_profiler({"time": time, "lines": lines, "memory": memory, "sample": sample}, function)
     if job is None and not last:
-        print_run_times(run, how, as_json)
+        print_run_times(run, how, timeline, as_json)
     else:
-        profile_job(chosen_job(job, last, run), how or "time", function or [], output, as_json)
+        profile_job(chosen_job(job, last, run), how or "time", function or [], timeline, output, as_json)
 
 
 @app.command()
@@ -275,6 +250,29 @@ def isolate(
     from shortloop.cli.isolate import isolate_stage
 
     isolate_stage(job, unit, debug, dummy, script)
+
+
+@app.command()
+def limits(
+    again: Annotated[bool, Option("--again", help="Measure again.")] = False, as_json: Json = False
+) -> None:
+    """Show what this machine can do: arithmetic, memory, disk and processes. Measured once, and kept."""
+    from shortloop.cli.limits import print_limits
+
+    print_limits(again, as_json)
+
+
+@app.command()
+def history(
+    stage: Annotated[str, Argument(help="Stage, e.g. train.")],
+    partition: Annotated[Text, Option(help="Only jobs of this partition.")] = None,
+    output: Annotated[Path | None, Option("--output", "-o", help="Draw it: FILE.svg, .png or .pdf.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Show how fast a stage was in past runs, and point out where it became slower."""
+    from shortloop.cli.history import print_history
+
+    print_history(stage, partition, output, as_json)
 
 
 @app.command()
@@ -317,9 +315,7 @@ def jobs(
 @app.command()
 def runs(
     number: Annotated[int | None, Argument(help="Run to show in full.")] = None,
-    settings_to: Annotated[
-        Path | None, Option("--settings-to", metavar="FILE", help="Write the run's settings to a new file.")
-    ] = None,
+    settings_to: SettingsTo = None,
     every: Annotated[bool, Option("--all", help="List all runs, not only the latest.")] = False,
     as_json: Json = False,
 ) -> None:

@@ -16,6 +16,7 @@ from shortloop.profile.job_times import JobTimes
 from shortloop.profile.profilers import PROFILERS, Report
 from shortloop.profile.repeat import Repeated, repeat
 from shortloop.profile.run_times import BuiltJob, RunTimes, times_of
+from shortloop.profile.timeline import check_timeline, timeline_of_job, timeline_of_run, write_timeline
 from shortloop.project.project import FINISHED, configuration, job_directory
 from shortloop.run.runs import read_run, read_runs, run_numbers
 from shortloop.settings.engine import engine_settings
@@ -68,15 +69,19 @@ def _times_of_run(number: int | None) -> tuple[int, RunTimes]:
     raise InputError("no run has built a job yet", hint="`shortloop run` runs the project's build script")
 
 
-def print_run_times(number: int | None, how: str, as_json: bool) -> None:
+def print_run_times(number: int | None, how: str, timeline: Path | None, as_json: bool) -> None:
     """Print which jobs decide how long a run took, which waited, and when no job ran."""
     if how:
         hint = f"name one, e.g. `shortloop profile --last --{how}`"
         raise InputError("a profiler needs a job to repeat", found=f"--{how}", hint=hint)
+    if timeline is not None:
+        check_timeline(timeline)
     number, times = _times_of_run(number)
     if not times.jobs:
         hint = "`shortloop runs` lists how many jobs each built"
         raise InputError("the run built no job that is still there", found=number, hint=hint)
+    if timeline is not None:
+        write_timeline(timeline_of_run(number, times), timeline)
     path = times.critical_path
     waiting = defaultdict[str, float](float)
     for job in times.jobs.values():
@@ -123,8 +128,12 @@ def _name(job: BuiltJob) -> str:
     return f"{job.stage} {job.partition}".strip()
 
 
-def profile_job(job: str, how: str, functions: Sequence[str], output: Path | None, as_json: bool) -> None:
+def profile_job(
+    job: str, how: str, functions: Sequence[str], timeline: Path | None, output: Path | None, as_json: bool
+) -> None:
     """Repeat a job in a scratch folder under a profiler, and print what it found."""
+    if timeline is not None:
+        check_timeline(timeline)
     place = output or Path(configuration().result_directory) / "profile" / job
     try:
         place.mkdir(parents=True, exist_ok=True)
@@ -146,6 +155,9 @@ def profile_job(job: str, how: str, functions: Sequence[str], output: Path | Non
         )
         times = JobTimes(repeated.times)
         report = profiler.report(Path(folder), times)
+    if timeline is not None:
+        write_timeline(timeline_of_job(job, times), timeline)
+        report.files.append(timeline)
     if as_json:
         print_json(**_fields(how, repeated, times, report))
     else:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
+import tomllib
 from pathlib import Path
+from typing import Any
 
 from shortloop.base.errors import InputError
 from shortloop.base.text import counted
 from shortloop.cli.output import moment, print_json, print_lines, print_table
 from shortloop.run.runs import RUNNING, RunRecord, read_run, read_runs, run_numbers
+from shortloop.settings.engine import ENGINE_TABLE, hourly_price
 
 LAST = 20
 COLUMNS = ("run", "when", "script", "settings", "part", "built", "reused", "seconds", "exit")
@@ -42,6 +46,7 @@ def print_run(number: int, as_json: bool = False) -> None:
             text=record.text if record.file else None,
             script_job=record.script_job or None,
             problem=record.error or None,
+            cost=_cost(record),
             jobs=[job._asdict() for job in record.jobs],
         )
         return
@@ -64,6 +69,11 @@ def print_run(number: int, as_json: bool = False) -> None:
     print_lines("", f"{counted(record.built, 'job')} built, {len(record.jobs) - record.built} reused")
     if record.utilisation is not None:
         print_lines(f"{100 * record.utilisation:.0f} % of the cores used from the first job to the last")
+    if (cost := _cost(record)) is not None:
+        price, currency = f"{cost['price']:g} {cost['currency']}", cost["currency"]
+        print_lines(
+            f"{cost['cost']:.3g} {currency} at {price} an hour; {cost['runs_a_day']:,} such runs a day"
+        )
 
 
 def write_settings(number: int, file: Path, as_json: bool = False) -> None:
@@ -88,6 +98,24 @@ def write_settings(number: int, file: Path, as_json: bool = False) -> None:
         print_lines(
             "relative paths now start from this file's folder: correct them, or move it beside the original"
         )
+
+
+def _cost(record: RunRecord) -> dict[str, Any] | None:
+    """What a run cost, if an hour has a price."""
+    try:
+        table = tomllib.loads(record.text).get(ENGINE_TABLE)
+    except tomllib.TOMLDecodeError:  # of an analysis whose settings are no TOML, or damaged
+        table = None
+    found = hourly_price(table if isinstance(table, dict) else None)
+    if found is None or not record.seconds:
+        return None
+    price, currency = found
+    return {
+        "cost": price * record.seconds / 3600,
+        "price": price,
+        "currency": currency,
+        "runs_a_day": math.floor(86_400 / record.seconds),
+    }
 
 
 def _row(number: int, record: RunRecord, end: str) -> tuple[str, ...]:

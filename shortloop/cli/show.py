@@ -11,6 +11,8 @@ from shortloop.base.errors import InputError
 from shortloop.base.text import amount, one_line
 from shortloop.cli.output import moment, print_facts, print_json, print_lines, print_table
 from shortloop.plan.explain.reasons import option_rows
+from shortloop.profile.job_speed import speed_of, speed_rows
+from shortloop.profile.limits import kept_limits
 from shortloop.project.project import job_directory
 from shortloop.stages.failures import failed_units
 from shortloop.stages.inputs import renamed
@@ -61,6 +63,9 @@ def show_job(job: str, as_json: bool = False) -> None:
         facts.append(("used by", ", ".join(sorted(users))))
     facts += [*_made_by(setup, manifest, folder), *_from(setup, result), *_how(setup, result)]
     print_facts(facts)
+    if (speed := speed_of(folder)) is not None:
+        print_lines("", "speed", style="bold")
+        print_facts([*speed_rows(speed, kept_limits())])
     for kind, rows in _contents({} if result is None else result.record).items():
         if rows:
             print_lines("", kind, style="bold")
@@ -117,6 +122,7 @@ def _fields(
         "versions": record.get("versions", {}),
         "threads": record.get("threads", []),
         "engine": record.get("engine") or None,
+        "speed": None if (speed := speed_of(entry.folder)) is None else speed.fields(kept_limits()),
         **_contents(record),
         "files": [{"name": name, "bytes": size} for name, size in _files(entry.folder)],
         "folder": entry.folder,

@@ -24,6 +24,7 @@ def stage(
     *,
     units: Callable[..., object] | None = None,
     allow_empty: bool = False,
+    operation_counts: Callable[..., Mapping[str, float]] | None = None,
     cores: int = 1,
     memory: int | str = 0,
     retries: int = 0,
@@ -35,6 +36,7 @@ def stage(
     *,
     units: Callable[..., object] | None = None,
     allow_empty: bool = False,
+    operation_counts: Callable[..., Mapping[str, float]] | None = None,
     cores: int = 1,
     memory: int | str = 0,
     retries: int = 0,
@@ -61,6 +63,9 @@ def stage(
     allow_empty : bool, default False
         True if there may be no units. By default that is an error: a pattern of files often finds none where
         it should.
+    operation_counts : callable, optional
+        Takes what the stage is given, by the names of its parameters, and counts what all units take together
+        as `Stage.operation_counts` does; `shortloop limits` compares it with what the machine can do.
     cores, memory, retries, timeout, on_error
         As of `Stage`: how it is computed. All but `on_error` are part of no key.
 
@@ -89,13 +94,17 @@ def stage(
     ...     return {"slope": np.polyfit(rows["year"], rows[column], 1)[0]}
     """
     if function is not None:
-        return _declared(function, None, False, {})
+        return _declared(function, None, False, None, {})
     needs = {"cores": cores, "memory": memory, "retries": retries, "timeout": timeout, "on_error": on_error}
-    return lambda decorated: _declared(decorated, units, allow_empty, needs)
+    return lambda decorated: _declared(decorated, units, allow_empty, operation_counts, needs)
 
 
 def _declared(
-    decorated: F, units: Callable[..., object] | None, allow_empty: bool, needs: Mapping[str, object]
+    decorated: F,
+    units: Callable[..., object] | None,
+    allow_empty: bool,
+    counts: Callable[..., object] | None,
+    needs: Mapping[str, object],
 ) -> F:
     if inspect.isclass(decorated) and issubclass(decorated, Stage):
         if any(needs[name] != usual for name, usual in vars(Needs()).items() if name in needs):
@@ -105,7 +114,7 @@ def _declared(
             raise InputError(problem, stage=decorated.__name__, found=found, hint=hint)
         kind: type[Stage] = decorated
     else:
-        kind = stage_of_function(decorated, units, allow_empty, needs)
+        kind = stage_of_function(decorated, units, allow_empty, counts, needs)
         setattr(decorated, STAGE_OF, kind)
     space = vars(sys.modules[decorated.__module__])
     if (file := space.get("__file__")) is not None and Path(file).name.startswith("a_"):

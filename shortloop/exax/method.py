@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import json
 import sys
+import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
@@ -40,8 +41,8 @@ from shortloop.stages.content import SIZE
 from shortloop.stages.failures import Failures, Tried, check_without_units, text_of
 from shortloop.stages.identity import digest_of_units, ids_of_units
 from shortloop.stages.needs import KEEP, needs_of
-from shortloop.stages.output import computed, keep_nothing, keep_unit, lay_out, write_output
-from shortloop.stages.records import EARLIER, RETRIED, create_array, reject
+from shortloop.stages.output import computed, counts_of, keep_nothing, keep_unit, lay_out, write_output
+from shortloop.stages.records import EARLIER, RETRIED, Work, create_array, reject
 from shortloop.stages.rows import FOR_THIS_JOB, take_rows
 from shortloop.stages.stage import CollectingStage, Stage
 from shortloop.stages.task import BEFORE, MANY, REQUIRED, Task, costs_of, fields_of, open_stage
@@ -51,7 +52,7 @@ from shortloop.store.loaded import here
 from shortloop.store.process_notes import in_job_process, note
 from shortloop.units.checkpoints import Checkpoint, take_good_units
 from shortloop.units.messages import SLICES, EngineNote, engine_of_run
-from shortloop.units.process_ends import CurrentUnits
+from shortloop.units.process_ends import CurrentUnits, queued_seconds
 from shortloop.units.unit_output import UnitOutput, keep_printed
 
 STAGE = "STAGE"  # name of the class of a method's stage in its module
@@ -131,6 +132,7 @@ class _Work:
         self.taken: dict[str, int] = {}
         self.units: Any = None  # a checkpoint, if the stage has units
         self.engine: dict[str, Plain] | None = None  # what has computed distributed units
+        self.work: Work = {}
         self.needs = needs_of(kind)
         self.known: bytes | None = None
         # The job of the same key whose failed units are computed again.
@@ -139,6 +141,7 @@ class _Work:
 
     def _begin(self) -> None:
         self.stage = stage = open_stage(self.task)
+        self.work = counts_of(stage)
         if _has_units(type(stage)):
             code = digest([code_digest(self.code), states_above(self.task)])
             costs = costs_of(stage)
@@ -151,7 +154,9 @@ class _Work:
                 self.taken = take_rows(stage, self.units.left(), self.units.take, *given)
             elif self.retried:
                 take_good_units(stage, self.retried, self.known, self.arrays, self.units)
-            self.at_once = len(self.units.left()) <= 1 or stage.is_small()
+            left = len(self.units.left())
+            self.work |= {"units": left, "of": len(costs)}
+            self.at_once = left <= 1 or stage.is_small()
             self.units.start()
             self.now = CurrentUnits(self.what, stage.unit_name, self.slices)
         else:
@@ -211,6 +216,7 @@ class _Work:
         def given_up(unit: bytes, how: str) -> Tried | None:
             return self.failures.given_up(numbers[unit], how, computing.lost(unit, how), again=engine is None)
 
+        began = time.monotonic()
         work = work_of_job(self.task, self.file, self.code, self.modules, self.slices)
         left = {*units.left()}
         costs = {each: units.costs[number] for each, number in numbers.items() if number in left}
@@ -232,6 +238,7 @@ class _Work:
         for each, values in given:
             self._keep({numbers[each]: values})
             units.mark(numbers[each], failed=numbers[each] in self.failures.errors)
+        self.work["seconds"] = round(time.monotonic() - began, 3)
         self.engine = computing.described()
         if engine is None:
             self.engine = {"workers": self.slices, **self.engine, "threads": [*threads]}
@@ -271,7 +278,7 @@ class _Work:
         noted = self.failures.write(self.known, files)
         rows = self.units.rows() if self.units is not None and isinstance(self.stage, CollectingStage) else []
         threads = distinct([pool for found in pools for pool in found or ()]) or check_single_thread()
-        more = threads, files, rows, self.taken, self.engine, self.failures
+        more = threads, files, rows, self.taken, self.engine, self.work, self.failures
         written = self._or_refuse(lambda: write_output(self.stage, self.task, self.arrays, *more))
         if written is None:
             for file in [*files, *noted]:
@@ -297,12 +304,16 @@ def _prepare(kind: type[Stage], file: str) -> Callable[..., Any]:
     return prepare
 
 
-def _analysis(sliceno: int, prepare_res: _Work) -> Pools | None:
-    return prepare_res.compute(sliceno)
+def _analysis(sliceno: int, prepare_res: _Work) -> tuple[Pools | None, float, float]:
+    return prepare_res.compute(sliceno), round(time.process_time(), 3), round(queued_seconds(), 3)
 
 
-def _synthesis(job: Any, prepare_res: _Work, analysis_res: Iterable[Pools | None]) -> None:
-    _register(job, prepare_res.finish(analysis_res))
+def _synthesis(
+    job: Any, prepare_res: _Work, analysis_res: Iterable[tuple[Pools | None, float, float]]
+) -> None:
+    pools, computed, queued = zip(*analysis_res, strict=True)
+    prepare_res.work |= {"cpu_seconds": [*computed], "queued_seconds": [*queued]}
+    _register(job, prepare_res.finish(pools))
 
 
 def _all_at_once(kind: type[Stage], file: str) -> Callable[..., Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
@@ -16,6 +17,9 @@ ENGINE_TABLE = "engine"  # table of a settings file
 ENGINE_GROUP = "shortloop.engines"  # entry points of engines
 NAMES = ("slices", "joblib", "dask", "ray")
 Backend = Literal["loky", "threading"]
+PRICE_VARIABLE = "SHORTLOOP_PRICE"
+PRICE = re.compile(r"(\d+(?:\.\d+)?)\s*([^\d\s]{1,10})")
+PRICE_EXPECTED = 'a number and a currency, e.g. "2.40 EUR"'
 WORKERS = "a number of workers, from 1"
 ENGINES_WITH = {
     "address": ("dask", "ray"),
@@ -40,6 +44,7 @@ class EngineSettings:
     ca: Path | None = None
     certificate: Path | None = None
     key: Path | None = None
+    price: str | None = None  # of an hour of the machine or cluster, e.g. "2.40 EUR"; see `hourly_price`
     other_kernels: bool = False  # allow workers with other processors, whose last digits may differ
 
     @classmethod
@@ -85,10 +90,28 @@ def engine_settings(
         wanted = expected.get(field, first["msg"])
         raise refused("invalid engine setting", field, found=first["input"], expected=wanted) from None
     _check(found, refused)
+    if found.price is not None and _price(found.price) is None:
+        raise refused("invalid price of an hour", "price", found=found.price, expected=PRICE_EXPECTED)
     folder = file.parent if file else Path.cwd()
     files = {each: getattr(found, each) for each in ("ca", "certificate", "key")}
     absolute = {name: (folder / path.expanduser()).resolve() for name, path in files.items() if path}
     return replace(found, **absolute)
+
+
+def hourly_price(
+    table: Mapping[str, object] | None, environ: Mapping[str, str] = os.environ
+) -> tuple[float, str] | None:
+    """Price of an hour, and its currency, as the settings or else the environment say."""
+    said = (table or {}).get("price") or environ.get(PRICE_VARIABLE, "")
+    if (found := _price(str(said))) is None and said:
+        source = f"the variable {PRICE_VARIABLE}" if not (table or {}).get("price") else None
+        raise InputError("invalid price of an hour", file=source, found=said, expected=PRICE_EXPECTED)
+    return found
+
+
+def _price(text: str) -> tuple[float, str] | None:
+    found = PRICE.fullmatch(text.strip())
+    return (float(found[1]), found[2]) if found else None
 
 
 def _check(settings: EngineSettings, refused: Callable[..., InputError]) -> None:

@@ -40,6 +40,12 @@ class FunctionStage(Stage):
     """A stage that calls a function once, whose return value has the results by name."""
 
     function: ClassVar[Function]
+    counts_of: ClassVar[Function | None] = None
+
+    def operation_counts(self) -> Mapping[str, float]:
+        """What the function that the stage declares for it says."""
+        function = type(self).counts_of
+        return {} if function is None else function(**self._values(_fields(function)))  # type: ignore[return-value]
 
     def finish(self, out: Outputs) -> Finished:
         function = type(self).function
@@ -190,19 +196,17 @@ def stage_of_function(
     function: Function,
     units: Function | None = None,
     allow_empty: bool = False,
+    counts: Function | None = None,
     needs: Mapping[str, object] | None = None,
 ) -> type[FunctionStage]:
     """Make a stage of a function, whose parameters become the fields of the stage."""
     fields = _fields(function, skip_first=units is not None)
-    for name, each in (_fields(units) if units is not None else {}).items():
-        if name in fields and _said(fields[name]) != _said(each):
-            raise InputError(
-                f"{function.__name__} and {units.__name__} disagree about a parameter",  # type: ignore[union-attr]
-                field=name,
-                found=_said(each),
-                expected=_said(fields[name]),
-            )
-        fields.setdefault(name, each)
+    for other in filter(None, (units, counts)):
+        for name, each in _fields(other).items():
+            if name in fields and _said(fields[name]) != _said(each):
+                problem = f"{function.__name__} and {other.__name__} disagree about a parameter"
+                raise InputError(problem, field=name, found=_said(each), expected=_said(fields[name]))
+            fields.setdefault(name, each)
     for name, each in fields.items():
         if each.annotation is each.empty:
             hint = f"write `{name}: Job` for a job, `File` for a file, else the type of the option"
@@ -213,6 +217,7 @@ def stage_of_function(
         "__doc__": function.__doc__ or function.__name__,
         "__annotations__": {name: each.annotation for name, each in own.items()},
         "function": staticmethod(function),
+        "counts_of": None if counts is None else staticmethod(counts),
         **{name: each.default for name, each in own.items() if each.default is not each.empty},
         **(needs or {}),
     }

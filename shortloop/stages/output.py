@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+import math
 import sys
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import chdir
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from shortloop.base.errors import InputError
 from shortloop.base.plain import Plain
@@ -21,6 +22,7 @@ from shortloop.stages.records import (
     OptionalEntries,
     Outside,
     Pickled,
+    Work,
     check_array_name,
     check_file_name,
     save_array,
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 DPI = 200
 # Without when and with what a file was written.
 FIGURES = {"png": {"Software": None}, "pdf": {"CreationDate": None, "Creator": None, "Producer": None}}
+COUNTS = {"flop", "flop32", "bytes"}  # see `Stage.operation_counts`
 
 Create = Callable[[str, tuple[int, ...], "DTypeLike"], "np.ndarray"]
 
@@ -66,6 +69,15 @@ def lay_out(stage: Stage, task: Task, create: Create) -> dict[str, np.ndarray]:
         for name, array in arrays.items():
             array[: stage.have] = before[name][: stage.have]
     return arrays
+
+
+def counts_of(stage: Stage) -> Work:
+    """What a stage counts of its work, checked."""
+    found = {name: float(each) for name, each in stage.operation_counts().items()}
+    if not found.keys() <= COUNTS or not all(0 <= each < math.inf for each in found.values()):
+        problem = f"operation_counts of {type(stage).__name__} are not numbers from 0 by known names"
+        raise InputError(problem, found=str(found), expected=" or ".join(sorted(COUNTS)))
+    return cast("Work", found)
 
 
 def compute_unit(stage: Stage, unit: int) -> Mapping[str, ArrayLike | bytes]:
@@ -111,6 +123,7 @@ def write_output(
     rows: Sequence[bytes] = (),
     taken: Mapping[str, int] | None = None,
     engine: Mapping[str, Plain] | None = None,
+    work: Work | None = None,
     failures: Failures | None = None,
 ) -> list[str]:
     """Write the results of `Stage.finish` and the record beside the arrays that units filled."""
@@ -147,6 +160,7 @@ def write_output(
         "files": [*files, *finished.files],
         "taken": dict(taken or {}),
         "engine": dict(engine or {}),
+        "work": work or {},
         "coordinates": dict(finished.coordinates),
         "types": types,
     }

@@ -125,6 +125,19 @@ class Pickled:
     described: DescribedObject
 
 
+class Work(TypedDict, total=False):
+    """What a job did, beside its results."""
+
+    units: int  # computed
+    of: int  # all of them
+    seconds: float  # in which other processes than its slices computed them
+    cpu_seconds: list[float]  # of each slice
+    queued_seconds: list[float]  # for which each slice waited for a core
+    flop: float  # as `Stage.operation_counts`, of all units
+    flop32: float
+    bytes: float
+
+
 class OptionalEntries(TypedDict, total=False):
     """Entries of a record that are left out if they are empty."""
 
@@ -134,6 +147,7 @@ class OptionalEntries(TypedDict, total=False):
     files: list[str]
     taken: dict[str, int]
     engine: dict[str, Plain]
+    work: Work
     coordinates: dict[str, str]
     located: dict[str, str]
     types: dict[str, Plain]

@@ -174,6 +174,17 @@ class Stage:
         """
         return 0
 
+    def operation_counts(self) -> Mapping[str, float]:
+        """Count what all units take together, to be compared with what the machine can do.
+
+        Returns
+        -------
+        mapping of str to float
+            Any of ``"flop"``, ``"flop32"``: floating-point operations in double and single precision; and
+            ``"bytes"``: read from and written to memory. Default: none.
+        """
+        return {}
+
     def is_small(self) -> bool:
         """Return True if all units together take less time than starting processes for them."""
         return False

@@ -99,7 +99,8 @@ NOTES = ("setup.json", "post.json", "method.tar.gz", ROWS, FAILED_UNITS)
 """Part of what is checked, but no result: exax's own notes of a job, and what its units gave, each under the
 hash of what it read."""
 LOGS = "OUTPUT"  # what a job printed; it may still be written when the job is done
-VOLATILE = ("versions", "threads", "taken", "engine", "attempts", "objects")  # in a record: what no result is
+# Entries of a record that are no results.
+VOLATILE = ("versions", "threads", "taken", "engine", "work", "attempts", "objects")
 
 
 def output_files(folder: Path) -> list[str]:

@@ -9,6 +9,7 @@ import re
 import signal
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -129,3 +130,10 @@ def job_lost(job: str | None, found: str, unit: str | None = None) -> TransientE
     if named := re.match(r"(\S+-\d+) \(", job or ""):
         hint += f". `shortloop logs {named[1]}` shows what it printed"
     return TransientError(problem, job=job, unit=unit, found=found, hint=hint)
+
+
+def queued_seconds() -> float:
+    """Seconds for which the first thread of this process waited for a core; 0 if the system does not say."""
+    with suppress(OSError, IndexError), open("/proc/self/schedstat", "rb") as stream:
+        return int(stream.read().split()[1]) / 1e9
+    return 0.0

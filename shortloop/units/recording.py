@@ -7,11 +7,12 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from shortloop.units.messages import UnitsDone
+from shortloop.units.process_ends import queued_seconds
 
 TIMES = "times.jsonl"  # in the folder of what is recorded: times of phases and units, a line each
 UNIT = "unit"
@@ -89,7 +90,4 @@ def recorded_batches(compute: Compute, order: Sequence[str], folder: Path) -> Co
 
 
 def _clocks() -> tuple[float, ...]:
-    queued = 0.0
-    with suppress(OSError, IndexError), open("/proc/self/schedstat", "rb") as stream:  # not of every system
-        queued = int(stream.read().split()[1]) / 1e9
-    return time.perf_counter(), time.process_time(), time.thread_time(), queued
+    return time.perf_counter(), time.process_time(), time.thread_time(), queued_seconds()

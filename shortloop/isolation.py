@@ -20,7 +20,7 @@ from shortloop.exax.method import STAGE
 from shortloop.exax.notebook_methods import find_method_of
 from shortloop.project.project import import_from_project, job_directory
 from shortloop.stages.output import compute_row, keep_unit, lay_out
-from shortloop.stages.records import EARLIER, OBJECT, RECORD, RETRIED
+from shortloop.stages.records import OBJECT, OF_FRAME, RECORD
 from shortloop.stages.results import Setup, open_result
 from shortloop.stages.rows import BEGIN
 from shortloop.stages.stage import CollectingStage, Outputs, Stage
@@ -33,7 +33,6 @@ from shortloop.store.setup import setup_of, whole_input
 if TYPE_CHECKING:
     import numpy as np
 
-OF_FRAME = ("partition", "modules", EARLIER, RETRIED)  # options that no stage has as fields
 NAMED = 8  # units in a message
 
 

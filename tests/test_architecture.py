@@ -42,7 +42,7 @@ FRAME = (
     {"prepare"},
     {"upkeep"},
     {"report"},
-    {"isolation", "script", "study_run", "notebook", "profile", "sweep"},
+    {"isolation", "provenance", "script", "study_run", "notebook", "profile", "sweep"},
     {"analyses"},
     {"cli", "testing"},
 )

@@ -276,6 +276,19 @@ def history(
 
 
 @app.command()
+def export(
+    job: Annotated[str, Argument(help="Job id, e.g. main-12.")],
+    ro_crate: Annotated[Path, Option("--ro-crate", help="Workflow Run RO-Crate: a new folder, or FILE.zip.")],
+    inputs: Annotated[bool, Option("--inputs", help="With the input files, not only their hashes.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a job with its provenance, to archive it: results, code, options, versions and hashes."""
+    from shortloop.cli.export import export_job
+
+    export_job(job, ro_crate, inputs, as_json)
+
+
+@app.command()
 def compare(
     first: Annotated[str, Argument(help="Job id, e.g. main-12.")],
     second: Annotated[str, Argument(help="Job id of the same stage, e.g. main-31.")],

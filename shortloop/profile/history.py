@@ -23,6 +23,7 @@ BEFORE, WINDOW = 3, 10  # runs, at least and at most, with which later ones are 
 LEAST = 0.1  # of the rate: no smaller loss is told
 NOISE = 3.0  # times the spread of the runs before
 GAUSSIAN = 1.4826  # standard deviation by median absolute deviation (Rousseeuw and Croux 1993)
+LASTING = 0.8  # of the runs since a loss are slower than noise explains
 AS_BEFORE = 0.05  # processor time of a unit that differs by less has not changed
 
 
@@ -71,9 +72,8 @@ class History:
 
     @cached_property
     def loss(self) -> Loss | None:
-        """The largest loss that lasts until the latest run, and is more than noise."""
+        """The earliest loss that lasts until the latest run, and is more than noise."""
         points = [each for each in self.points if each.relative is not None]
-        found: list[Loss] = []
         for at in range(BEFORE, len(points)):
             before, after = points[max(at - WINDOW, 0) : at], points[at:]
             logs = [math.log(each.relative or 1.0) for each in before]
@@ -81,10 +81,11 @@ class History:
             spread = GAUSSIAN * median(abs(each - usual) for each in logs)
             limit = usual - max(NOISE * spread, -math.log(1 - LEAST))
             later = [math.log(each.relative or 1.0) for each in after]
-            if max(later) < limit:
+            below = [each < limit for each in later]
+            if below[0] and below[-1] and fmean(below) >= LASTING:
                 factor = math.exp(usual - median(later))
-                found.append(Loss(after[0], before[-1], factor, math.expm1(spread), _cpu(before, after)))
-        return max(found, key=lambda each: each.factor, default=None)
+                return Loss(after[0], before[-1], factor, math.expm1(spread), _cpu(before, after))
+        return None
 
 
 def _cpu(before: Sequence[Point], after: Sequence[Point]) -> float | None:

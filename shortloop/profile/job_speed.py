@@ -11,7 +11,7 @@ from shortloop.base.text import amount, duration
 from shortloop.profile.limits import Limits, machine_here
 from shortloop.stages.records import RECORD
 from shortloop.stages.results import Setup
-from shortloop.store.manifest import Manifest, read_manifest
+from shortloop.store.manifest import Cost, Manifest, read_manifest
 from shortloop.store.setup import json_object, setup_of
 
 CORES = (32, 100)  # for which Amdahl's bound is told
@@ -20,6 +20,7 @@ SHORT = 0.1  # s; shorter jobs are bound by nothing that is worth a word
 RATES = {"flop": "FLOP/s", "flop32": "FLOP/s in single precision", "bytes": "B/s"}
 BOUNDS = {"bytes": "memory bandwidth", "flop": "arithmetic", "flop32": "arithmetic"}
 LISTED = 16  # workers
+LOST = 0.3  # of the time: what loses less does not bound a job, but computing does
 FULL = 0.7  # of a limit: from there on, it is what bounds a job
 
 
@@ -37,7 +38,7 @@ class JobSpeed:
     workers: int
     cpu: float | None  # processor seconds of all processes
     work: Mapping[str, float]  # see `OptionalEntries`
-    cost: Mapping[str, Any]
+    cost: Cost
     threads: int  # of BLAS and the like, at most, in a process
 
     @property
@@ -112,7 +113,7 @@ class JobSpeed:
             "waiting": self.waiting,
             "queueing": self.queueing,
             "serial": self.serial,
-            "amdahl": {str(cores): self.amdahl(cores) for cores in CORES},
+            "amdahl": [{"cores": cores, "factor": self.amdahl(cores)} for cores in CORES],
             "achieved": {name: self.rate(name) for name in RATES},
             "attainable": {name: limits and self.attainable(name, limits) for name in RATES},
             "threads": self.threads,
@@ -139,9 +140,11 @@ class JobSpeed:
             "idle": (1 - alone) * self.idle,
             "waiting": left * waits,
             "queueing": left * queues,
-            "computing": left * max(1 - waits - queues, 0.0),
         }
         most_lost = max(lost, key=lambda each: lost[each])
+        if lost[most_lost] < LOST:
+            most_lost = "computing"
+            lost[most_lost] = max(left * (1 - waits - queues), 0.0)
         share = f"{lost[most_lost]:.0%} of the time"
         if not self.units and most_lost == "computing":
             return f"one process, which computes: the stage has no units to spread over cores ({share})"
@@ -155,9 +158,14 @@ class JobSpeed:
 
 
 def speed_of(folder: Path) -> JobSpeed | None:
-    """Read what a job achieved; None if it has no times."""
+    """Read what a job achieved; None if it has no times, is of a build script, or its record is damaged."""
     setup, manifest = setup_of(folder), read_manifest(folder)
-    return _speed(setup, manifest, json_object(folder / RECORD)) if "exectime" in setup else None
+    if "exectime" not in setup or setup.get("is_build"):
+        return None
+    try:
+        return _speed(setup, manifest, json_object(folder / RECORD))
+    except (TypeError, ValueError, KeyError, AttributeError):
+        return None
 
 
 def _speed(setup: Setup, manifest: Manifest | None, record: Mapping[str, Any]) -> JobSpeed:
@@ -167,10 +175,10 @@ def _speed(setup: Setup, manifest: Manifest | None, record: Mapping[str, Any]) -
     names = record.get("facts", {}).get("units")
     if "units" not in work and isinstance(names, list):  # of a job before there was `work`
         work["units"] = len(names)
-    busy = tuple(map(float, took["per_slice"]))
+    busy = tuple(map(float, took.get("per_slice", ())))
     computed, queued = (tuple(work.pop(name, ())) for name in ("cpu_seconds", "queued_seconds"))
     engine = record.get("engine") or {}
-    parallel = float(work.get("seconds", took["analysis"]))
+    parallel = float(work.get("seconds", took.get("analysis", 0.0)))
     total = float(took["total"])
     workers = int(engine.get("workers", len(busy) or 1))
     if not parallel and work.get("units"):  # in one process, as all together are small

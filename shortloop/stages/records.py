@@ -31,6 +31,7 @@ FAILED_UNITS = "failed_units.json"  # file of a job with failed units: their num
 OBJECT = ".pkl"  # ending of the file of an object
 EARLIER = "_earlier"  # option that the frame adds: ids of jobs that may have rows of the same units
 RETRIED = "_retried"  # option of the frame: a job of the same key, whose failed units are to be computed
+OF_FRAME = ("partition", "modules", EARLIER, RETRIED)  # options that no stage has as fields
 FORMAT = 5
 """Number of the format of records and manifests, raised with each change of these: jobs of another number
 are built again."""

@@ -58,6 +58,7 @@ def test_help_lists_the_commands(tmp_path: Path, arguments: tuple[str, ...]) -> 
     said = done.stdout + done.stderr
     assert done.returncode == (0 if arguments else 2)
     first = ["init", "study", "run", "plan", "sweep", "graph", "why", "show", "logs", "profile", "isolate"]
+    first += ["limits", "history", "export"]
     first += ["compare", "jobs", "runs", "harmless", "verify", "gc"]  # as one meets them
     assert re.findall(r"^\W{2}([a-z][a-z-]*) ", said, re.MULTILINE)[: len(first)] == first
 

@@ -94,6 +94,8 @@ def test_units_are_shared_out_and_files_registered(jobs: Jobs, tmp_path: Path) -
     record = json.loads(found.pop("record.json"))
     assert record["threads"]
     assert record.pop("engine") == {"name": "slices", "workers": 3}
+    work = record.pop("work")
+    assert (work["units"], work["of"], len(work["cpu_seconds"])) == (4, 4, 3)
     assert {**record, "threads": []} == json.loads(expected.pop("record.json"))
     assert {name: found[name] for name in expected} == expected
     assert found.keys() - expected.keys() == {"post.json"}

@@ -18,9 +18,10 @@ def speed(busy: tuple[float, ...], alone: float = 0.1, **facts: Any) -> JobSpeed
     cpu = facts.pop("cpu", 1.0)  # of the time that processes were busy
     queued = facts.pop("queued", 0.0)
     work = {"units": 10, "of": 10, **facts} if busy else {}
-    used = [tuple(share * each for each in busy) for share in (cpu, queued)]
-    whole = alone + sum(used[0])
-    return JobSpeed(alone + parallel, alone, parallel, busy, *used, max(len(busy), 1), whole, work, {}, 1)
+    computed, waited = (tuple(share * each for each in busy) for share in (cpu, queued))
+    whole = alone + sum(computed)
+    workers = max(len(busy), 1)
+    return JobSpeed(alone + parallel, alone, parallel, busy, computed, waited, workers, whole, work, {}, 1)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from shortloop.base.errors import InputError
 from shortloop.profile.job_speed import JobSpeed, speed_of
 from shortloop.project.project import job_directory
-from shortloop.run.runs import read_runs, run_numbers
+from shortloop.run.runs import RunRecord, read_runs, run_numbers
+from shortloop.store.setup import setup_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -100,7 +101,7 @@ def history_of(stage: str, partition: str | None = None) -> History:
     for number, record in runs.items():
         built = [job for job in record.jobs if job.built and job.stage == stage]
         wanted = [job for job in built if partition in (None, job.partition)]
-        if pasts := [*_pasts((job.job, job.partition or "") for job in wanted)]:
+        if pasts := [*_pasts(record, ((job.job, job.partition or "") for job in wanted))]:
             found[number] = pasts
     if not found:
         known = sorted({job.stage for record in runs.values() for job in record.jobs if job.built})
@@ -116,11 +117,14 @@ def history_of(stage: str, partition: str | None = None) -> History:
     return History(stage, has_units, points)
 
 
-def _pasts(jobs: Iterator[tuple[str, str]]) -> Iterator[Past]:
+def _pasts(run: RunRecord, jobs: Iterator[tuple[str, str]]) -> Iterator[Past]:
     for job, partition in jobs:
         with suppress(InputError):  # its folder is gone
-            speed = speed_of(job_directory(job))
-            if speed is not None and speed.seconds > 0:
+            folder = job_directory(job)
+            speed, began = speed_of(folder), setup_of(folder).get("starttime", 0.0)
+            # Of a workdir that was emptied, jobs of later runs have the same ids.
+            is_of_run = run.began - 1 <= began <= run.began + run.seconds + 1
+            if speed is not None and speed.seconds > 0 and is_of_run:
                 yield Past(job, partition, speed)
 
 

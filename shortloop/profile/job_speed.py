@@ -133,7 +133,8 @@ class JobSpeed:
         if self.cpu is not None and self.cpu > THREADS * self.core_seconds:
             more = f"{self.cpu / self.core_seconds:.1f} cores for each process"
             return f"threads of libraries, which use {more}: leave them at one, as each core has a process"
-        alone = self.alone / self.seconds if self.units else 0.0
+        has_units = bool(self.units or self.busy)
+        alone = self.alone / self.seconds if has_units else 0.0
         left, waits, queues = (1 - alone) * (1 - self.idle), self.waiting or 0.0, self.queueing
         lost = {
             "alone": alone,
@@ -146,7 +147,7 @@ class JobSpeed:
             most_lost = "computing"
             lost[most_lost] = max(left * (1 - waits - queues), 0.0)
         share = f"{lost[most_lost]:.0%} of the time"
-        if not self.units and most_lost == "computing":
+        if not has_units and most_lost == "computing":
             return f"one process, which computes: the stage has no units to spread over cores ({share})"
         return {
             "alone": f"one process alone, {share}: what comes before and after the units",
@@ -202,8 +203,8 @@ def speed_rows(speed: JobSpeed, limits: Limits | None) -> Iterator[tuple[str, st
     """What a job achieved, in words: a name and a text each."""
     if (rate := speed.units_a_second) is not None:
         yield "units", f"{speed.units:,} in {duration(speed.seconds)}: {rate:,.4g} a second"
-    elif not speed.units:
-        yield "units", f"none; the job took {duration(speed.seconds)}"
+    else:
+        yield "units", f"{'not counted' if speed.busy else 'none'}; the job took {duration(speed.seconds)}"
     if speed.cpu is not None and speed.seconds >= SHORT:
         cores = speed.cpu / speed.seconds
         waits = "" if speed.waiting is None else f", waiting {speed.waiting:.0%} of the time of processes"
@@ -213,7 +214,7 @@ def speed_rows(speed: JobSpeed, limits: Limits | None) -> Iterator[tuple[str, st
         yield "workers", f"{len(speed.busy)}, {span}; imbalance {speed.imbalance:.2f}"
         if len(speed.busy) <= LISTED:
             yield from (("", _worker(speed, number)) for number in range(len(speed.busy)))
-    if speed.units:
+    if speed.units or speed.busy:
         bounds = ", ".join(f"{speed.amdahl(cores):.1f} × on {cores}" for cores in CORES)
         yield "alone", f"{speed.serial:.1%} of the work, in one process: at most {bounds} cores (Amdahl)"
     for name, unit in RATES.items():

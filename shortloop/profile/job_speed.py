@@ -147,12 +147,13 @@ class JobSpeed:
             most_lost = "computing"
             lost[most_lost] = max(left * (1 - waits - queues), 0.0)
         share = f"{lost[most_lost]:.0%} of the time"
+        starts = "" if self.busy or not has_units else "workers to start, "
         if not has_units and most_lost == "computing":
             return f"one process, which computes: the stage has no units to spread over cores ({share})"
         return {
             "alone": f"one process alone, {share}: what comes before and after the units",
             "idle": f"idle workers, {share}: they end at different times; smaller units balance better",
-            "waiting": f"waiting, {share}: for a disk, a lock or a network",
+            "waiting": f"waiting, {share}: for {starts}a disk, a lock or a network",
             "queueing": f"the machine, {share}: other jobs or programs take its cores",
             "computing": f"computing units, {share}",
         }[most_lost]

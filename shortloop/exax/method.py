@@ -50,7 +50,7 @@ from shortloop.stages.threads import Pool, check_single_thread, distinct
 from shortloop.store.inputs import check_located
 from shortloop.store.loaded import here
 from shortloop.store.process_notes import in_job_process, note
-from shortloop.units.checkpoints import Checkpoint, take_good_units
+from shortloop.units.checkpoints import Checkpoint, take_good_units, values_of
 from shortloop.units.messages import SLICES, EngineNote, engine_of_run
 from shortloop.units.process_ends import CurrentUnits, queued_seconds
 from shortloop.units.unit_output import UnitOutput, keep_printed
@@ -152,8 +152,10 @@ class _Work:
             if isinstance(stage, CollectingStage):
                 given = self.units.rows_before(), self.earlier, self.retried
                 self.taken = take_rows(stage, self.units.left(), self.units.take, *given)
-            elif self.retried:
-                take_good_units(stage, self.retried, self.known, self.arrays, self.units)
+            else:
+                self.units.prove(partial(values_of, stage, self.arrays))
+                if self.retried:
+                    take_good_units(stage, self.retried, self.known, self.arrays, self.units)
             left = len(self.units.left())
             self.work |= {"units": left, "of": len(costs)}
             self.at_once = left <= 1 or stage.is_small()

@@ -1,8 +1,9 @@
 """Checkpoints: arrays, rows and files of an unfinished job, from which a new run resumes.
 
 They lie beside the jobs, in a folder named by a hash of the work, and are linked into the job's folder when
-all units are done. They survive a killed process. They need not survive a power cut, as the system may have
-held them in memory: after a restart of the machine, the job begins anew.
+all units are done. They survive a killed process. After a power cut, or on another machine that shares the
+folder, what the system may have held in memory need not be there: then only units count whose values are what
+their hash says.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ import mmap
 import os
 import shutil
 import struct
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, TypedDict
 
 from blake3 import blake3
 
@@ -36,7 +38,18 @@ if TYPE_CHECKING:
 
 FILES = "files"
 FAILED = b"\2"
+PROOFS = "proofs."  # how files begin with hashes of what units gave: a line for some units, by one process
+BOOT = "boot"  # file that names the boot of the machine since which all was written
+FLUSH_EVERY = 5.0  # s
 HEAD = struct.Struct("<qq16s")  # unit, length, and a hash of these and of the bytes
+
+
+class Proof(TypedDict):
+    """Hashes of what some units gave."""
+
+    units: list[int]
+    values: str  # of arrays
+    files: dict[str, str]
 
 
 class Checkpoint:
@@ -50,8 +63,12 @@ class Checkpoint:
         units: bytes | None = b"",  # as of `digest_of_units`; None: rows are known by their own keys
     ) -> None:
         self.costs = costs
-        self._folder, self._lock = _open_folder(code, trusted, units)
+        self._folder, self._lock, self._is_proven = _open_folder(code, trusted, units)
         self._arrays: dict[str, np.memmap] = {}
+        self._values: Callable[[Sequence[int]], bytes] | None = None
+        self._kept: dict[str, str] = {}  # hashes of files of units that are not proven yet
+        self._proofs: dict[int, int] = {}  # descriptor of the file of a process
+        self._flushed = time.monotonic()
         with (self._folder / "done").open("a+b") as stream:
             stream.truncate(max(len(self.costs), 1))
             self._done = mmap.mmap(stream.fileno(), max(len(self.costs), 1))
@@ -89,6 +106,64 @@ class Checkpoint:
         part = self._folder / f"part.{os.getpid()}"  # not beside the file: it is none of the job
         part.write_bytes(content)
         part.replace(file)
+        self._kept[name] = blake3(content).hexdigest()
+
+    def prove(self, values: Callable[[Sequence[int]], bytes]) -> None:
+        """Note hashes of the values of units, which the function gives, and forget what none proves."""
+        self._values = values
+        if self._is_proven:
+            return
+        lines = [line for file in self._folder.glob(f"{PROOFS}*") for line in file.read_bytes().splitlines()]
+        proofs = [proof for proof in map(_proof_of, lines) if proof is not None]
+        held = [proof for proof in proofs if self._holds(proof, values)]
+        self._forget_but(
+            {unit for proof in held for unit in proof["units"]},
+            {name for proof in held for name in proof["files"]},
+        )
+
+    def _forget_but(self, units: set[int], files: set[str]) -> None:
+        for unit in {*range(len(self.costs))} - units:
+            self._done[unit] = 0
+        above = self._folder / FILES
+        for file in [each for each in above.rglob("*") if each.is_file()]:
+            if str(file.relative_to(above)) not in files:
+                file.unlink()
+        # Last, as a process may end before: what is done is known to be there, as long as this machine runs.
+        (self._folder / BOOT).write_text(_boot(), encoding="ascii")
+        self._is_proven = True
+
+    def _holds(self, proof: Proof, values: Callable[[Sequence[int]], bytes]) -> bool:
+        try:
+            files = {name: (self._folder / FILES / name).read_bytes() for name in proof["files"]}
+            hashes = {name: blake3(content).hexdigest() for name, content in files.items()}
+            return hashes == proof["files"] and values(proof["units"]).hex() == proof["values"]
+        except (OSError, IndexError):
+            return False
+
+    def _note(self, units: Sequence[int]) -> None:
+        """Note what units gave that have just been computed, in one write: processes may be killed."""
+        if self._values is None:
+            return
+        process, kept, self._kept = os.getpid(), self._kept, {}
+        if process not in self._proofs:
+            file = self._folder / f"{PROOFS}{process}.{os.urandom(4).hex()}"
+            self._proofs[process] = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+        proof: Proof = {"units": [*units], "values": self._values(units).hex(), "files": kept}
+        text = json.dumps(proof).encode()
+        os.write(self._proofs[process], blake3(text).hexdigest().encode() + text + b"\n")
+
+    def _flush(self) -> None:
+        """Have the disk keep what is done, now and then: another machine may go on."""
+        if time.monotonic() < self._flushed + FLUSH_EVERY:
+            return
+        for array in self._arrays.values():
+            array.flush()
+        for descriptor in self._proofs.values():
+            os.fsync(descriptor)
+        for file in self._folder.glob(f"{self._rows}*"):
+            with file.open("rb") as stream:
+                os.fsync(stream.fileno())
+        self._flushed = time.monotonic()
 
     def keep_rows(self, rows: Mapping[int, bytes]) -> None:
         """Keep rows of units in a file of this process, each whole or not at all; count these as done."""
@@ -114,12 +189,15 @@ class Checkpoint:
 
     def start(self) -> None:
         """Begin to hand out units that are left, when all arrays are made, before the slices fork."""
+        if not self._is_proven:
+            self._forget_but(set(), set())
         self._units = Units(self.costs, self.left())
 
     def batches(self) -> Iterator[list[int]]:
         """Hand out the units that are left, several at a time; see `Units.batches`."""
         for batch in self._units.batches():
             yield batch
+            self._note(batch)
             for unit in batch:
                 self._done[unit] = 1
 
@@ -130,8 +208,11 @@ class Checkpoint:
 
     def mark(self, unit: int, failed: bool = False) -> None:
         """Count a unit as done that was computed elsewhere, and whose values are kept."""
+        if not failed:
+            self._note([unit])
         self._done[unit] = FAILED[0] if failed else 1
         self._units.finished(unit)
+        self._flush()
 
     def finish(self) -> list[str]:
         """Link arrays and files of units into the current folder; list the files. All units must be done."""
@@ -144,6 +225,15 @@ class Checkpoint:
             here.unlink(missing_ok=True)
             here.hardlink_to(file)
         return files
+
+
+def values_of(stage: Stage, arrays: Mapping[str, np.ndarray], units: Sequence[int]) -> bytes:
+    """Hash the values of units in the arrays that they fill."""
+    found = blake3()
+    for unit in units:
+        for name, where in indices_of(stage, unit, arrays).items():
+            found.update(f"{unit} {name} ".encode() + arrays[name][where].tobytes())
+    return found.digest(16)
 
 
 def clear_checkpoint(job: Path) -> None:
@@ -169,8 +259,13 @@ def take_good_units(
         units.keep_file(name, (job / name).read_bytes())
 
 
-def _open_folder(code: str, trusted: Callable[[Path], bool], units: bytes | None) -> tuple[Path, TextIO]:
-    """Open the checkpoint of the job in the current folder, for this process and its forks alone."""
+def _open_folder(
+    code: str, trusted: Callable[[Path], bool], units: bytes | None
+) -> tuple[Path, TextIO, bool]:
+    """Open the checkpoint of the job in the current folder, for this process and its forks alone.
+
+    The last value is true if all that it holds was written since this machine has begun.
+    """
     setup = json.loads(Path("setup.json").read_text(encoding="utf-8"))
     job = Path.cwd()
     options = {name: each for name, each in setup["options"].items() if name not in (EARLIER, RETRIED)}
@@ -184,21 +279,27 @@ def _open_folder(code: str, trusted: Callable[[Path], bool], units: bytes | None
     except OSError:  # a job that was cut off has not ended yet
         folder = folder.with_name(f"{name}.{os.getpid()}")  # where no other job looks
         folder.mkdir()
-    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
     before, known = _text(folder / "job"), "" if units is None else units.hex()
-    if (
-        _text(folder / "boot") != boot
-        or _text(folder / "units") != known
-        or (before and not trusted(job.parent / before))
-    ):
+    is_proven = units is None or _text(folder / BOOT) == _boot()  # rows have hashes of their own
+    if _text(folder / "units") != known or (before and not trusted(job.parent / before)):
         shutil.rmtree(folder / FILES, ignore_errors=True)
         for file in folder.iterdir():
             if file.name != "lock":
                 file.unlink()
         (folder / "units").write_text(known, encoding="ascii")
-        (folder / "boot").write_text(boot, encoding="ascii")
+        (folder / BOOT).write_text(_boot(), encoding="ascii")
+        is_proven = True
     (folder / "job").write_text(job.name, encoding="utf-8")
-    return folder, lock
+    return folder, lock, is_proven
+
+
+def _boot() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
+
+
+def _proof_of(line: bytes) -> Proof | None:
+    known, text = line[:64], line[64:]
+    return json.loads(text) if blake3(text).hexdigest().encode() == known else None
 
 
 def _text(file: Path) -> str:

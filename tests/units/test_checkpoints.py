@@ -33,12 +33,18 @@ def job_folder(tmp_path: Path, number: int, **changes: Any) -> Path:
 
 
 def work(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, stop_after: int | None = None, n: int = 6
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    stop_after: int | None = None,
+    n: int = 6,
+    proven: bool = False,
 ) -> list[int]:
     """Run the units of a job in a folder; which ones it ran."""
     monkeypatch.chdir(folder)
     found = Checkpoint([1.0] * n)
     out = found.create_array("squares", (n,), np.int64)
+    if proven:
+        found.prove(lambda units: out[units].tobytes())
     found.start()
     ran: list[int] = []
     for (unit,) in found.batches():
@@ -89,6 +95,38 @@ def test_another_computation_begins_anew(
         (file,) = tmp_path.glob(f"{CHECKPOINTS}/*/{damage[0]}")
         file.write_text(damage[1])
     assert work(job_folder(tmp_path, 8, **change), monkeypatch, n=n) == list(range(n))
+
+
+@pytest.mark.parametrize(
+    ("lost", "expected"),
+    [
+        ({}, [4, 5]),
+        ({1: 7, 2: 0}, [1, 2, 4, 5]),  # values that the disk did not keep
+        ({"done": b""}, [*range(6)]),
+        ({"proofs": b""}, [*range(6)]),
+        ({"proofs": slice(-30, None)}, [3, 4, 5]),  # cut short
+        ({"boot": b"another, where it was killed before it had looked"}, [4, 5]),
+    ],
+)
+def test_after_a_power_cut_or_elsewhere_units_count_that_are_what_their_hash_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: dict[Any, Any], expected: list[int]
+) -> None:
+    work(job_folder(tmp_path, 7), monkeypatch, stop_after=4, proven=True)
+    (folder,) = [each.parent for each in tmp_path.glob(f"{CHECKPOINTS}/*/boot")]
+    (folder / "boot").write_text("another boot")
+    for what, value in lost.items():
+        if isinstance(what, int):
+            np.load(folder / "squares.npy", mmap_mode="r+")[what] = value
+            continue
+        (file,) = folder.glob(f"{what}*")
+        file.write_bytes(file.read_bytes()[: value.start] if isinstance(value, slice) else value)
+    job = job_folder(tmp_path, 8)
+    if "boot" in lost:
+        monkeypatch.chdir(job)
+        Checkpoint([1.0] * 6)
+        job = job_folder(tmp_path, 9)
+    assert work(job, monkeypatch, proven=True) == expected
+    assert np.load(job / "squares.npy").tolist() == [0, 1, 4, 9, 16, 25]
 
 
 def test_a_job_that_has_not_ended_yet_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,6 +216,28 @@ def test_files_outlive_all_but_power_cuts(
     clear_checkpoint(folder)
     assert (folder / "pages/0.txt").is_file()
     assert not list((tmp_path / CHECKPOINTS).iterdir())
+
+
+def test_files_are_proven_by_their_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[int] = []
+    for number in (7, 8):
+        monkeypatch.chdir(job_folder(tmp_path, number))
+        found = Checkpoint([1.0] * 4)
+        found.prove(lambda units: bytes(units))
+        found.start()
+        for (unit,) in found.batches():
+            found.keep_file(f"pages/{unit}.txt", f"{unit}".encode())
+            ran.append(unit)
+            if ran == [0, 1, 2]:  # the last is not done
+                break
+        if number == 7:
+            (folder,) = tmp_path.glob(f"{CHECKPOINTS}/*")
+            (folder / "boot").write_text("another boot")
+            (folder / "files/pages/1.txt").write_text("")
+            del found
+    assert ran == [0, 1, 2, 1, 2, 3]
+    assert found.finish() == ALL_PAGES
+    assert [Path(each).read_text() for each in ALL_PAGES] == ["0", "1", "2", "3"]
 
 
 def test_two_units_give_no_file_of_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

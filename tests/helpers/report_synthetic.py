@@ -92,6 +92,18 @@ def kind_result(
     return KindResult(**{**given, **fields})
 
 
+def plane_of(result: KindResult) -> MapStatistics:
+    """Its map, where it has one."""
+    assert result.generalization is not None
+    return result.generalization
+
+
+def patterns_of(result: KindResult) -> Patterns:
+    """Its patterns, where it has some."""
+    assert result.patterns is not None
+    return result.patterns
+
+
 def details(result: KindResult, classes: int = 3, channels: tuple[str, ...] = CHANNELS) -> KindResult:
     """The same with all that is shown beside the statistics."""
     rng = np.random.default_rng(5)

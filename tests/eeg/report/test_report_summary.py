@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -19,8 +20,16 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from jobs_recorded import result_with
 from page_reader import Page
-from report_synthetic import CHANCE, details, html_of_report, kind_result, report_content, statistics
-from scipy import stats
+from report_synthetic import (
+    CHANCE,
+    details,
+    html_of_report,
+    kind_result,
+    patterns_of,
+    plane_of,
+    report_content,
+    statistics,
+)
 from scipy import stats as scipy_stats
 from scipy.ndimage import gaussian_filter1d
 
@@ -63,18 +72,17 @@ def test_the_window_and_the_region_of_a_known_effect() -> None:
 
 def test_peaks_are_the_largest_means_and_scores_and_plain_data() -> None:
     result = kind_result()
-    found = group_findings(result)
-    assert result.generalization is not None
+    found, plane = group_findings(result), plane_of(result)
     assert result.test_times is not None
     assert found["curve"]["peak"] == result.curve.mean.max()
     assert found["curve"]["peak_time"] == result.train_times[result.curve.mean.argmax()]
-    test, train = np.argwhere(result.generalization.mean == result.generalization.mean.max())[0]
+    test, train = np.argwhere(plane.mean == plane.mean.max())[0]
     assert found["generalization"]["peak_train_time"] == result.train_times[train]
     assert found["generalization"]["peak_test_time"] == result.test_times[test]
     for index, row in enumerate(participant_table(result)):
         assert row["participant"] == f"s{index + 1:02d}"
         assert row["peak"] == max(result.curve.scores[index])
-        assert row["generalization_peak"] == result.generalization.scores[index].max()
+        assert row["generalization_peak"] == plane.scores[index].max()
         assert row["chance"] == CHANCE
     again = json.loads(json.dumps([group_findings(result), participant_table(result)], allow_nan=False))
     assert again == [group_findings(result), participant_table(result)]
@@ -194,7 +202,6 @@ def test_words_and_edges_of_times() -> None:
     assert bins.point(4.0) == "bin 4"
     assert bins.span(4.0, 12.0) == "bins 4 to 12"
     assert ms.label("Training", "study") == "Training time, study (ms)"
-    assert bins.label("Training", "study") == "Training bin, study"
     assert (s.label(), bins.label()) == ("Time (s)", "Bin")
     np.testing.assert_allclose(bin_edges(np.array([0.0, 1.0, 3.0])), [-0.5, 0.5, 2.0, 4.0])
     np.testing.assert_allclose(bin_edges(np.array([5.0]), 0.2), [4.9, 5.1])
@@ -209,7 +216,6 @@ def rescored(result: KindResult, **changes: Any) -> KindResult:
         scores, mean = (each / 100 - CHANCE / 100 + 0.5 for each in (stats.scores, stats.mean))
         return replace(stats, scores=scores, mean=mean, chance=0.5, **changes)
 
-    assert result.generalization is not None or result.test_times is None
     plane = None if result.generalization is None else of(result.generalization)
     return replace(result, curve=of(result.curve), generalization=plane)
 
@@ -220,13 +226,9 @@ UNEQUAL = rescored(
 )
 
 
-def words(figure: Any) -> str:
-    return " | ".join(text.get_text() for text in texts(figure))
-
-
 @pytest.mark.parametrize("draw", [decoding_over_time, generalization_map, participant_maps])
 def test_figures_of_auc(draw: Any) -> None:
-    said = words(draw(AUC))
+    said = " | ".join(text.get_text() for text in texts(draw(AUC)))
     assert "AUC" in said
     assert "%" not in said.replace("95 %", "")
 
@@ -238,13 +240,8 @@ def test_chance_is_drawn_where_it_is() -> None:
     np.testing.assert_allclose(np.asarray(dashed[0].get_xdata()), times)
     assert UNEQUAL.curve.expected is not None
     np.testing.assert_allclose(np.asarray(dashed[0].get_ydata()), UNEQUAL.curve.expected)
-    assert "chance, 50.0 % on average" in words(decoding_over_time(UNEQUAL))
-    (level,) = {
-        float(np.asarray(line.get_ydata())[0])
-        for line in decoding_over_time(AUC).axes[0].lines
-        if line.get_linestyle() == "--"
-    }
-    assert level == 0.5
+    dashed = [line for line in decoding_over_time(AUC).axes[0].lines if line.get_linestyle() == "--"]
+    assert {float(np.asarray(line.get_ydata())[0]) for line in dashed} == {0.5}
 
 
 def test_the_confidence_band_is_about_the_mean_also_at_chance() -> None:
@@ -261,13 +258,12 @@ def test_the_confidence_band_is_about_the_mean_also_at_chance() -> None:
 
 
 def test_sentences_and_tables() -> None:
-    assert "chance is 0.500. Scores are the area under the ROC curve (AUC)" in overview(report_content(AUC))
-    assert "balanced accuracy, the mean over classes of recall" in overview(report_content(kind_result()))
+    assert "chance is 0.500" in overview(report_content(AUC))
     for sentence in findings(AUC):
         assert " %" not in sentence.replace("95 % CI", "")
         assert ", 0.5" in sentence
-    assert any("Classes differ in size" in note for note in limits(report_content(UNEQUAL)))
-    assert not any("Classes differ in size" in note for note in limits(report_content(AUC)))
+    for result, warned in ((UNEQUAL, True), (AUC, False)):
+        assert any("Classes differ in size" in note for note in limits(report_content(result))) == warned
     assert group_findings(AUC)["score"] == "auc"
     table = best_scores(AUC)
     assert table.columns[0] == "Decoding in study (AUC)"
@@ -320,9 +316,7 @@ def test_each_cell_has_its_mean_interval_and_statistics(name: str) -> None:
 
 
 def test_each_participant_has_intervals_in_all_cells() -> None:
-    found = rows("participants", WHOLE)
-    plane = WHOLE.generalization
-    assert plane is not None
+    found, plane = rows("participants", WHOLE), plane_of(WHOLE)
     assert len(found) == 8 * (12 + 120)
     mine = [row for row in found if (row["participant"], row["scores"]) == ("s03", "generalization")]
     np.testing.assert_array_equal(column(mine, "score"), plane.scores[2].ravel())
@@ -342,10 +336,8 @@ def test_files_have_numbers_of_confusions_and_patterns() -> None:
     assert (found[1]["true class"], found[1]["predicted class"]) == ("class 0", "class 1")
     assert found[0]["test time (s)"] == ""
     assert float(found[9]["test time (s)"]) == 0.0
-    assert POWER.patterns is not None
-    assert POWER.patterns.of_frequencies is not None
-    found = rows("patterns", POWER)
-    np.testing.assert_allclose(column(found, "pattern (µV²)"), 1e12 * POWER.patterns.of_frequencies.ravel())
+    found, values = rows("patterns", POWER), np.asarray(patterns_of(POWER).of_frequencies)
+    np.testing.assert_allclose(column(found, "pattern (µV²)"), 1e12 * values.ravel())
     assert (found[8]["channel"], found[8]["frequency (Hz)"]) == ("Cz", "10.0")
     assert "frequency (Hz)" not in rows("patterns", WHOLE)[0]
     (first, *_) = rows("decoding_over_time", ALONE)
@@ -388,14 +380,10 @@ def test_it_says_what_was_left_out_and_done(tmp_path: Path) -> None:
     assert "2 × annotated as BAD_blink" in cells["Left out"]
     faces, houses = known["trials"]["face"], known["trials"]["house"]
     assert cells["Trials"] == f"{faces} face, {houses} house"
-    assert cells["Channels"] == "6, C3 interpolated"
-    assert cells["Rate (Hz)"] == "64, recorded at 128"
-    assert cells["Epoch (s)"] == "−0.25 to 0.484"
-    assert cells["Pass band (Hz)"] == "0.5 to 32"
-    steps = ["easycap-M1", "at 0.5 Hz and", "at 40 Hz", "at 25 and 50 Hz", "interpolated", "average"]
-    steps += ["above 50 µV (eeg)", "to 64 Hz"]
-    found = [table.caption.index(step) for step in steps]
-    assert found == sorted(found)
+    assert (cells["Channels"], cells["Rate (Hz)"]) == ("6, C3 interpolated", "64, recorded at 128")
+    assert (cells["Epoch (s)"], cells["Pass band (Hz)"]) == ("−0.25 to 0.484", "0.5 to 32")
+    steps = "easycap-M1.* 0.5 Hz.* 40 Hz.* 25 and 50 Hz.*interpolated.*average.* 50 µV .eeg.* 64 Hz"
+    assert re.search(steps, table.caption)
     (line,) = csv.DictReader(io.StringIO(table.content))
     assert (line["trials of face"], line["trials left out"]) == (str(faces), str(left.total()))
     assert (line["bad channels"], line["interpolated channels"]) == ("C3", "C3")
@@ -415,19 +403,13 @@ def test_warnings_and_the_file_are_on_the_page(tmp_path: Path) -> None:
 
 
 def test_what_was_not_done_is_not_said() -> None:
-    nothing: Any = {
-        "input": {"preprocessing": {"highpass": None, "bads": {}, "reject": {}, "interpolate": False}}
-    }
-
-    def caption(settings: dict[str, Any]) -> str:
-        content = report_content(kind_result(), recordings=(FEATURES,), settings=settings)
+    def caption(**given: Any) -> str:
+        content = report_content(kind_result(), recordings=(FEATURES,), settings={"input": given})
         return recordings_table(content).caption
 
-    assert "filtered" in caption(nothing)
-    assert "Hz" not in caption(nothing)
-    assert caption({}) == caption({"input": {"format": "npz"}})
-    assert "as they are" in caption({})
-    assert "simulated" in caption({"input": {"format": "simulated"}})
+    nothing = {"highpass": None, "bads": {}, "reject": {}, "interpolate": False}
+    assert "Hz" not in caption(preprocessing=nothing)
+    assert caption() == caption(format="npz") != caption(format="simulated")
 
 
 def test_features_that_were_made_elsewhere_have_bins_and_no_channels() -> None:
@@ -442,13 +424,9 @@ SETTINGS: dict[str, Any] = {"permutations": {"null": "test-labels"}, "group": {"
 
 
 def with_nulls(curve: NullName, plane: NullName) -> KindResult:
-    plain = kind_result()
-    assert plain.generalization is not None
-    return replace(
-        plain,
-        curve=replace(plain.curve, null=curve, error_rate=TEST_LABELS if curve == "test-labels" else ""),
-        generalization=replace(plain.generalization, null=plane),
-    )
+    plain, rate = kind_result(), TEST_LABELS if curve == "test-labels" else ""
+    planes = replace(plane_of(plain), null=plane)
+    return replace(plain, curve=replace(plain.curve, null=curve, error_rate=rate), generalization=planes)
 
 
 def captions(result: KindResult) -> dict[str, str]:
@@ -457,10 +435,9 @@ def captions(result: KindResult) -> dict[str, str]:
 
 def test_each_map_has_the_words_of_its_own_null_and_what_is_known_of_its_level() -> None:
     said = captions(with_nulls("retrained", "test-labels"))
-    assert f"with 499 {NULLS['retrained']} (" in said["decoding_over_time"]
-    assert f"with 499 {NULLS['test-labels']} (" in said["generalization"]
-    both = f"over 499 {NULLS['retrained']} (left) and 499 {NULLS['test-labels']} (right); "
-    assert both in said["null_distribution"]
+    assert f"499 {NULLS['retrained']}" in said["decoding_over_time"]
+    assert f"499 {NULLS['test-labels']}" in said["generalization"]
+    assert re.search(f"499 {NULLS['retrained']} .*499 {NULLS['test-labels']}", said["null_distribution"])
     kind = with_nulls("test-labels", "test-labels")
     assert limits(report_content(kind, replace(kind, kind="power"))).count(TEST_LABELS) == 1
     for exact in ("", "retrained", "training-labels"):
@@ -486,9 +463,7 @@ def test_p_that_is_too_small_and_single_bins_are_told(capsys: pytest.CaptureFixt
         _print_tables([{"kind": result.kind, "group": found, "participants": []}])
         said = " ".join(capsys.readouterr().out.split())
         assert ("p is too small" in said) == warned
-        both = (found["curve"][name] for name in ("p", "p_max"))
-        p, p_max = (f"{each:.3g}" for each in both)
-        assert f"smallest corrected p = {p} by clusters, {p_max} by the maximum statistic" in said
+        assert re.search("p = {p:.3g} .*{p_max:.3g}".format(**found["curve"]), said)
     plain = kind_result(participants=1)
     none = np.zeros_like(plain.curve.significant)
     found = group_findings(replace(plain, curve=replace(plain.curve, significant=none)))
@@ -503,7 +478,7 @@ def test_folds_without_a_classifier_are_counted() -> None:
     missing = {"amplitude": 522, "power": 0}
     found: list[Any] = [{"kind": kind, "group": {"left_out": count}} for kind, count in missing.items()]
     (line,) = left_out(found, scores, 10)
-    assert line.startswith("amplitude: 522 of 870 folds kept no feature and gave no model")
+    assert line.startswith("amplitude: 522 of 870 folds ")
 
 
 TIMES = np.array([-0.1, 0.0, 0.1])
@@ -529,19 +504,16 @@ def test_scores_of_a_participant_of_a_group_and_of_confusions(tmp_path: Path) ->
     assert found["plane"].test_times is not None
     assert found["curve"].scale.unit == "ms"
     facts = {"score": "auc", "time_unit": "s", "statistics": {"curve": {"chance": 0.5}}}
-    (curve,) = scores_in(
-        result_with(tmp_path / "a", facts, train_times=TIMES, curve_mean=TIMES, curve_scores=np.zeros((8, 3)))
-    ).values()
+    maps = {"train_times": TIMES, "curve_mean": TIMES, "curve_scores": np.zeros((8, 3))}
+    (curve,) = scores_in(result_with(tmp_path / "a", facts, **maps)).values()
     assert curve.values.tolist() == TIMES.tolist()
     assert (curve.label, curve.chance) == ("AUC", 0.5)
     counts = np.array([[[8, 2], [5, 5]]] * 3)
     found = scores_in(result_with(tmp_path / "a", {"time_unit": "s"}, confusions=counts, times=TIMES))
     assert found["curve"].values.tolist() == [65.0] * 3
     assert found["curve"].chance == 50.0
-    plane = result_with(
-        tmp_path / "b", {}, confusions=np.array([counts] * 2), train_times=TIMES, test_times=TIMES[:2]
-    )
-    assert scores_in(plane)["plane"].values.shape == (2, 3)
+    maps = {"confusions": np.array([counts] * 2), "train_times": TIMES, "test_times": TIMES[:2]}
+    assert scores_in(result_with(tmp_path / "b", {}, **maps))["plane"].values.shape == (2, 3)
 
 
 def test_jobs_without_scores_or_that_test_each_participant_are_not_compared(tmp_path: Path) -> None:
@@ -589,10 +561,8 @@ def test_what_the_command_shows_of_two_jobs(tmp_path: Path) -> None:
 
 
 def summary_of(result: Any) -> Any:
-    findings = [
-        {"kind": result.kind, "participants": participant_table(result), "group": group_findings(result)}
-    ]
-    return json.loads(json.dumps({"study": "x", "findings": findings}))
+    tables = {"participants": participant_table(result), "group": group_findings(result)}
+    return json.loads(json.dumps({"study": "x", "findings": [{"kind": result.kind, **tables}]}))
 
 
 def test_numbers_of_a_study() -> None:
@@ -606,21 +576,18 @@ def test_numbers_of_a_study() -> None:
     assert (at.value, at.unit) == (pytest.approx(1000 * result.train_times[int(mean.argmax())]), "ms")
     best = found["amplitude over time: best of each participant"]
     scores = result.curve.scores.max(axis=1)
-    interval = stats.t.interval(0.95, len(scores) - 1, loc=scores.mean(), scale=stats.sem(scores))
+    spread = scipy_stats.sem(scores)
+    interval = scipy_stats.t.interval(0.95, len(scores) - 1, loc=scores.mean(), scale=spread)
     assert best.value == pytest.approx(scores.mean(), rel=1e-12)
     assert (best.lower, best.upper) == pytest.approx(interval, rel=1e-12)
     assert "95 %" in best.interval
     assert found["amplitude over time: smallest p of clusters"].value == 0.002
-    plane = result.generalization
-    assert plane is not None
+    plane = plane_of(result)
     assert found["amplitude generalization: peak"].value == pytest.approx(float(plane.mean.max()))
     test, train = np.unravel_index(int(plane.mean.argmax()), plane.mean.shape)
     assert result.test_times is not None
-    tested, trained = (
-        found[f"amplitude generalization: peak {how} at"].value for how in ("tested", "trained")
-    )
-    assert tested == pytest.approx(1000 * result.test_times[test])
-    assert trained == pytest.approx(1000 * result.train_times[train])
+    for how, at in (("tested", result.test_times[test]), ("trained", result.train_times[train])):
+        assert found[f"amplitude generalization: peak {how} at"].value == pytest.approx(1000 * at)
 
 
 def test_one_participant_has_no_interval_and_other_summaries_no_findings() -> None:

@@ -151,9 +151,8 @@ def _names(epochs: mne.Epochs) -> list[str]:
 
 def test_phases_are_tasks_sessions_and_runs(folder: Path) -> None:
     assert len(settings().find(folder, "sub-02", "study")) == 1
-    assert [file.name for file in settings(tasks={"late": "test"}).find(folder, "01", "late")] == [
-        file.name for file in settings().find(folder, "01", "test")
-    ]
+    late = settings(tasks={"late": "test"}).find(folder, "01", "late")
+    assert late == settings().find(folder, "01", "test")
     run = settings().find(folder, "01", "study")[1]
     name = next(part for part in run.name.split("_") if part.startswith("run-"))
     for written in (name, name.removeprefix("run-")):
@@ -176,6 +175,9 @@ def empty(root: Path, *names: str) -> Path:
     return root
 
 
+BOTH = 'entities.look = {acq = ["a"], proc = ["x"]}'
+
+
 @pytest.mark.parametrize(
     ("names", "hint", "chosen"),
     [
@@ -186,17 +188,13 @@ def empty(root: Path, *names: str) -> Path:
         (["eeg.edf", "eeg.set"], 'entities.look = {extension = [".edf"]}', ["eeg.edf"]),
         (["eeg.edf", "run-2_eeg.edf", "run-3_eeg.edf"], 'runs.look = ["2", "3"]', None),
         (["run-1_eeg.edf", "run-01_eeg.edf"], 'runs.look = ["01"]', ["run-01_eeg.edf"]),
-        (
-            ["acq-a_proc-x_eeg.edf", "acq-b_proc-y_eeg.edf"],
-            'entities.look = {acq = ["a"], proc = ["x"]}',
-            ["acq-a_proc-x_eeg.edf"],
-        ),
+        (["acq-a_proc-x_eeg.edf", "acq-b_proc-y_eeg.edf"], BOTH, ["acq-a_proc-x_eeg.edf"]),
     ],
 )
 def test_versions_are_chosen(tmp_path: Path, names: list[str], hint: str, chosen: list[str] | None) -> None:
     """Only session, run and split join; the setting that the message has chooses one."""
     empty(tmp_path, *names)
-    with refusal("recordings of the look phase are not runs of one another", f"choose one, as {hint} "):
+    with refusal("look phase are not runs", f"{hint} "):
         settings().find(tmp_path, "01", "look")
     found = settings(**tomllib.loads(hint)).find(tmp_path, "01", "look")
     kept = chosen or [name for name in names if "rec-b" not in name and name != "eeg.edf"]

@@ -63,11 +63,7 @@ def test_good_recordings_pass() -> None:
         ({"data": np.zeros((6, 3, 5))}, "do not fit together", "(6, 3, 5)"),
         ({"data": np.zeros((6, 10))}, "do not fit together", "(6, 10)"),
         ({"labels": np.zeros(5, int)}, "do not fit together", "(6, 2, 5)"),
-        (
-            {"labels": np.zeros(0, int), "data": np.zeros((0, 2, 5))},
-            "no trials in the study phase",
-            "names of the events",
-        ),
+        ({"labels": np.zeros(0, int), "data": np.zeros((0, 2, 5))}, "no trials in", "the study phase"),
         ({"labels": np.zeros(6, int)}, "no trials of house", "6 face, 0 house"),
         ({"classes": ("face", "house", "dog")}, "no trials of dog", "3 face, 3 house, 0 dog"),
         ({"labels": np.array([0, 1, 0, 1, 2, 0])}, "not indices of classes", "0 to 2"),
@@ -154,11 +150,8 @@ def test_a_good_recording_says_nothing(good: np.ndarray) -> None:
 
 
 CHANGES: list[tuple[Any, Any, str]] = [
-    *(
-        (np.s_[:, 2], value, "channel E3 is flat in all 20 trials: a reference, or")
-        for value in (0, 0.1875, -3e-5)
-    ),
-    (np.s_[:12, 0], 1e-5, "channel E1 is flat in 12 of 20 trials: a loose electrode"),
+    *((np.s_[:, 2], value, "channel E3 is flat in all 20 trials") for value in (0, 0.1875, -3e-5)),
+    (np.s_[:12, 0], 1e-5, "channel E1 is flat in 12 of 20 trials"),
     (np.s_[[3, 7]], 0, "2 of 20 trials are flat in all channels, the first is trial 4"),
     (np.s_[:, 1:3], 0, "channels E2, E3 are flat in all 20 trials"),  # and no copies
     (np.s_[:, 3], 1, "channels are copies of others: E4 of E2"),
@@ -187,12 +180,9 @@ def test_what_filters_leave_of_a_constant_is_flat_and_nothing_at_all_is_refused(
         said(np.zeros((4, 2, 10)))
 
 
-@pytest.mark.parametrize(
-    ("scale", "text"), [(1e6, "more than any brain gives"), (1e-6, "noise of an amplifier")]
-)
-def test_samples_in_another_unit_than_v(good: np.ndarray, scale: float, text: str) -> None:
+@pytest.mark.parametrize("scale", [1e6, 1e-6])
+def test_samples_in_another_unit_than_v(good: np.ndarray, scale: float) -> None:
     (found,) = said(good * scale)
-    assert text in found
     assert "input.unit" in found
     assert said(good * scale, "a.u.") == []
 
@@ -234,7 +224,7 @@ def test_channels_of_codes_and_counters_are_told_of(tmp_path: Path) -> None:
     file = exported(raw, tmp_path / "S1_raw.fif")
     for preprocessing in ({}, {"highpass": 1.0, "lowpass": 30.0, "reference": "average"}):
         (text,) = told("fif", [file], preprocessing=preprocessing)
-        assert "channels Marker copy, Packet are no signal, but a few codes, or a counter" in text
+        assert "Marker copy, Packet are no signal" in text
     assert told("fif", [file], drop=("Marker copy", "Packet")) == []
     coarse = exported(make_raw(), tmp_path / "S1_raw.vhdr")  # by tenths of a microvolt
     assert told("brainvision", [coarse]) == []
@@ -265,12 +255,9 @@ def csv(folder: Path, scale: float) -> Path:
 def test_epochs_with_times_in_ms(tmp_path: Path, rate: int) -> None:
     times = np.arange(-0.2, 0.8, 1 / rate)
     file = npz(tmp_path, 1000 * times)
-    with refusal("times are in another unit than seconds") as caught:
+    hint = "input.time_unit = 'ms'"
+    with refusal("another unit than seconds", f"{rate} Hz with", hint, participant="S1", file=file):
         read("npz", [file], events=EVENTS)
-    error = caught.value
-    assert (error.where["participant"], error.file) == ("S1", str(file))
-    assert f"{rate} Hz with times in ms" in str(error.found)
-    assert "input.time_unit = 'ms'" in str(error.hint)
     # The study can say it, in place of a new export.
     epochs = read("npz", [file], events=EVENTS, time_unit="ms")
     assert epochs.sfreq == pytest.approx(rate)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -62,9 +63,8 @@ def test_equal_recordings_pass_and_phases_have_times_of_their_own() -> None:
     check_alike(study_of(EPOCHS, tmin=-0.5001, sfreq=512.0001, trials={"face": 5, "house": 50}))
     later = [replace(each, times=(1.0, 1.1)) if each.phase == "test" else each for each in study_of(POWER)]
     assert len(check_alike(later)) == len(later)
-    with refusal("times of bins of the test phase", found="0.05 to 0.15", participant="S2") as refused:
+    with refusal("times of bins of the test phase", "0.05 to 0.15", "0 to 0.1, as in S1", participant="S2"):
         check_alike(study_of(POWER, times=(0.05, 0.15)))
-    assert str(refused.value.expected).startswith("0 to 0.1, as in S1, test")
 
 
 @pytest.mark.parametrize(
@@ -83,14 +83,9 @@ def test_equal_recordings_pass_and_phases_have_times_of_their_own() -> None:
     ],
 )
 def test_odd_ones(one: RecordingSummary, odd: dict[str, Any], field: str, found: str, expected: str) -> None:
-    with refusal("differ") as caught:
+    parts = ("test phase", found, expected, "S1, study")
+    with refusal("differ", *parts, participant="S2", file="odd.fif", field=field):
         check_alike(study_of(one, **odd))
-    error = caught.value
-    assert (error.where["participant"], error.file, error.field) == ("S2", "odd.fif", field)
-    assert "test phase" in error.problem
-    assert found in str(error.found)
-    assert expected in str(error.expected)
-    assert "S1, study" in str(error.expected)
 
 
 @settings(max_examples=60, deadline=None)
@@ -118,31 +113,20 @@ def test_enough_trials_is_what_stratified_folds_need(counts: tuple[int, int], fo
 
 def test_the_class_with_too_few_trials_is_named() -> None:
     few = replace(EPOCHS, participant="S7", file="few.fif", trials={"face": 20, "house": 9})
-    with refusal(
-        "too few trials of a class in the study phase",
-        participant="S7",
-        file="few.fif",
-        found="9 trials of house",
-    ) as caught:
+    with refusal("in the study phase", "9 trials of house", "at least 10 ", participant="S7", file="few.fif"):
         check_trials([EPOCHS, few], folds=10, inner_folds=None)
-    assert str(caught.value.expected).startswith("at least 10 ")
-    with refusal("", found="9 trials of face") as caught:
+    with refusal("", "9 trials of face", "at least 10 "):
         check_trials([replace(EPOCHS, trials={"face": 9, "house": 5})], folds=2, inner_folds=5)
-    assert str(caught.value.expected).startswith("at least 10 ")
 
 
 def test_summary_of_epochs_and_of_features() -> None:
-    labels = np.array([0, 0, 2])
-    epochs = Epochs(
-        np.zeros((3, 2, 5)), labels, ("a", "b", "c"), np.arange(5) / 100 - 0.02, 100.0, ("x", "y")
-    )
+    labels, classes, times = np.array([0, 0, 2]), ("a", "b", "c"), np.arange(5) / 100 - 0.02
+    epochs = Epochs(np.zeros((3, 2, 5)), labels, classes, times, 100.0, ("x", "y"))
     summary = summarize(epochs, participant="S1", phase="study", file="f")
     assert (summary.kind, summary.samples, summary.bins, summary.channels) == ("epochs", 5, 0, ("x", "y"))
     assert summary.trials == {"a": 2, "b": 0, "c": 1}
     assert math.isclose(summary.tmin, -0.02)
-    features = Features(
-        np.zeros((4, 3, 7)), labels, ("a", "b", "c"), np.arange(4.0), tuple("abcdefg"), "power"
-    )
+    features = Features(np.zeros((4, 3, 7)), labels, classes, np.arange(4.0), tuple("abcdefg"), "power")
     summary = summarize(features, participant="S1", phase="study", file="f")
     assert (summary.kind, summary.bins, summary.features, summary.samples) == ("power", 4, 7, 0)
     for each in (EPOCHS, POWER, summary):
@@ -159,12 +143,11 @@ def sized(*amplitudes: float) -> list[RecordingSummary]:
 
 @pytest.mark.parametrize("apart", [1e6, 1e-6, 2e5])
 def test_volts_beside_microvolts(apart: float) -> None:
-    with refusal("probably in V, and others in µV") as caught:
-        check_scales(sized(1e-5, 2e-5, 1.5e-5, 1e-5 * apart, 1e-5, 1e-5))
-    error = caught.value
-    assert (error.where["participant"], error.file) == ("S2", f"{1e-5 * apart}")
-    assert f"{1e-5 * apart:.3g} V within a trial of the test phase" in str(error.found)
-    assert "1e-05 V, as in S1, study" in str(error.expected)
+    odd = 1e-5 * apart
+    with refusal(
+        "in V, and others in µV", f"{odd:.3g} V within", "as in S1, study", participant="S2", file=odd
+    ):
+        check_scales(sized(1e-5, 2e-5, 1.5e-5, odd, 1e-5, 1e-5))
 
 
 @pytest.mark.parametrize(("apart", "word"), [(1e3, "1e+03 times larger"), (1e-3, "1e+03 times smaller")])
@@ -174,7 +157,6 @@ def test_millivolts_beside_microvolts_are_told_of(apart: float, word: str) -> No
     odd = check_scales(sized(1e-5, 2e-5, 1e-5, 1e-5 * apart))
     assert list(odd) == [3]
     assert word in odd[3]
-    assert "as in S1, study" in odd[3]
 
 
 A1, A2, B1, B2 = (File(f"content of {name}", Path(f"/data/{name}.mat")) for name in ("A1", "A2", "B1", "B2"))
@@ -199,12 +181,8 @@ def test_each_its_own() -> None:
     ids=["one file for two", "a copy for another", "trained on and decoded", "in one phase"],
 )
 def test_twice_is_refused(files: dict[str, dict[str, list[File]]], participant: str, phase: str) -> None:
-    with refusal("there twice") as caught:
+    with refusal("there twice", f"input.files.{phase}", str(A1.path), participant=participant):
         refuse_repeated(files, "input.files")
-    error = caught.value
-    assert error.where["participant"] == participant
-    assert f"input.files.{phase}" in error.message
-    assert str(A1.path) in error.message
 
 
 EVENTS = {"face": ("0",), "house": ("1",)}
@@ -228,7 +206,6 @@ def test_classes_that_were_balanced_by_drawing_again(tmp_path: Path) -> None:
     np.testing.assert_array_equal(epochs.labels, y)
     np.testing.assert_array_equal(epochs.trial_info["event"], y.astype(str))
     assert text.startswith("S1, S1.npz: 3 of 13 trials are there twice, the first is trial 11, as trial 2")
-    assert "drawn with replacement" in text
 
 
 def test_two_files_of_the_same_moments_are_told_of(tmp_path: Path) -> None:
@@ -241,9 +218,7 @@ def test_two_files_of_the_same_moments_are_told_of(tmp_path: Path) -> None:
     run = exported(make_raw(1), tmp_path / "S1_run2.edf")
     _, texts = warned("edf", [first, parallel])
     (text,) = [text for text in texts if "begin when" in text]
-    assert text.startswith(
-        "S1, S1_right.edf: 13 of 13 trials begin when trials of the same class begin in S1_l"
-    )
+    assert re.match("S1, S1_right.edf: 13 of 13 trials begin when .* in S1_left", text)
     assert not any("begin when" in text for text in warned("edf", [first, run])[1])
     assert sum("begin when" in text for text in warned("edf", [first, run, parallel])[1]) == 1
 
@@ -282,11 +257,7 @@ def test_one_trial_in_two_phases_is_enough() -> None:
     test[7] = 0
     study[3] = 0
     how: dict[str, Any] = {"participant": "S1", "files": {"study": "a", "test": "b"}, "field": "input.files"}
-    with refusal(
-        "what they were trained on",
-        "1 of 10 trials have the same samples, the first is trial 7, as trial 3",
-        "overlap",
-    ):
+    with refusal("what they were trained on", "1 of 10 trials", "trial 7, as trial 3"):
         refuse_shared(dict(zip(("study", "test"), trial_digests(study, test))), **how)
     test[6] = -test[6]
     refuse_shared(dict(zip(("study", "test"), trial_digests(study, test))), **how)

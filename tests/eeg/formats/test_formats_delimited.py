@@ -340,9 +340,8 @@ def table(seed: int = 0, rows: int = 1000, start: float = 1.7e9) -> pd.DataFrame
     for number, at in enumerate(STARTS):
         marker[at : at + 1 + number] = number % 2 + 1  # held for some samples
     times = start + np.arange(rows) / RATE
-    return pd.DataFrame(
-        {"timestamps": times, "TP9": data[:, 0], "AF7": data[:, 1], "TP10": data[:, 2], "marker": marker}
-    )
+    signals = dict(zip(NAMES, data.T, strict=True))
+    return pd.DataFrame({"timestamps": times, **signals, "marker": marker})
 
 
 def save(folder: Path, frame: pd.DataFrame, **how: Any) -> Path:

@@ -23,7 +23,6 @@ from no_warnings import no_warnings
 from pydantic import ValidationError
 from refusal import refusal
 
-from shortloop.base.errors import InputError
 from shortloop.eeg.checks.recording import refuse_other_units
 from shortloop.eeg.data import Epochs
 from shortloop.eeg.formats.recording_format import InputSettings
@@ -126,9 +125,7 @@ def test_events_are_at_their_samples(tmp_path: Path, kind: str) -> None:
     np.testing.assert_allclose(epochs.data, at(AT), atol=1e-12)
     assert epochs.labels.tolist() == [("T1", "T2").index(PAUSED[number][1]) for number in KEPT]
     np.testing.assert_allclose(epochs.trial_info["onset"], AT)
-    assert any(
-        "(pauses: 2, the first of 10 s at 8 s): events were moved to their samples" in text for text in texts
-    )
+    assert any("pauses: 2, the first of 10 s at 8 s" in text for text in texts)
     assert any("1 of 7 trials were left out (1 × across a gap in the recording)" in text for text in texts)
     assert not any("Omitted" in text for text in texts)
 
@@ -197,15 +194,12 @@ def test_a_table_of_events_beside_pauses_is_refused(tmp_path: Path) -> None:
 
 
 def test_records_whose_times_say_nothing(tmp_path: Path) -> None:
-    file = write_edf(
-        tmp_path / "S1.edf", SAMPLES, names=NAMES, annotations=PAUSED, clock=[*range(10), *range(5, 15)]
-    )
-    with refusal("times of records go back", found="record 11 at 5 s, after one at 9 s"):
+    clock = [*range(10), *range(5, 15)]
+    file = write_edf(tmp_path / "S1.edf", SAMPLES, names=NAMES, annotations=PAUSED, clock=clock)
+    with refusal("times of records go back", "record 11 at 5 s"):
         told(file)
     file.write_bytes(file.read_bytes().replace(b"EDF+C", b"EDF+D").replace(b"+7\x14\x14", b"\0\0\0\0"))
-    with pytest.raises(
-        InputError, match=r"discontinuous \(EDF\+D or BDF\+D\), and its records have no times"
-    ):
+    with refusal("discontinuous .* records have no times"):
         told(file)
 
 
@@ -215,11 +209,7 @@ def test_renamed_files_of_brainvision_are_said_with_both_names(tmp_path: Path) -
     usual = read("brainvision", [tmp_path / "rec1.vhdr"])
     for ending in (".vhdr", ".vmrk", ".eeg"):
         (tmp_path / f"rec1{ending}").rename(tmp_path / f"S1{ending}")
-    with refusal(
-        "a file of the recording is missing",
-        "write S1.eeg in place of rec1.eeg in the header",
-        found="no rec1.eeg beside it, but S1.eeg",
-    ):
+    with refusal("a file of the recording is missing", "write S1.eeg in place of rec1.eeg"):
         read("brainvision", [tmp_path / "S1.vhdr"])
     header = tmp_path / "S1.vhdr"
     header.write_text(header.read_text(encoding="utf-8").replace("rec1.eeg", "S1.eeg"), encoding="utf-8")
@@ -260,10 +250,8 @@ def test_annotations_in_latin_1_are_read(tmp_path: Path) -> None:
     usual = read("edf", [file], events=wanted)
     content = file.read_bytes()
     for name in names.values():
-        own, other = name.encode(), name.encode("latin-1")
-        content = content.replace(
-            b"\x14" + own + b"\x14\0", b"\x14" + other + b"\x14\0" + bytes(len(own) - len(other))
-        )
+        own, other = (b"\x14" + name.encode(encoding) + b"\x14\0" for encoding in ("utf-8", "latin-1"))
+        content = content.replace(own, other.ljust(len(own), b"\0"))
     file.write_bytes(content)
     found = read("edf", [file], events=wanted)
     np.testing.assert_array_equal(found.data, usual.data)
@@ -349,16 +337,13 @@ def test_a_channel_that_is_no_voltage_is_left_out_by_its_name(tmp_path: Path, un
 
 def test_channels_of_impossible_size_are_refused_and_of_large_size_told_of(tmp_path: Path) -> None:
     """Here the header says V of a channel in microvolts; the hint works."""
-    with refusal(r"channels differ 1.*e\+06-fold in size", "input.drop = ['C3']") as caught:
+    with refusal(r"channels differ 1.*e\+06-fold in size", "C3 is 1.1e+06 times", "input.drop = ['C3']"):
         epochs_of(tmp_path, [*MICRO, b"V"], preprocessing={"reference": "average"})
-    assert str(caught.value.found).startswith("channel C3 is 1.1e+06 times as large as the others")
     epochs = epochs_of(tmp_path, [*MICRO, b"V"], drop=("C3",))
     np.testing.assert_allclose(epochs.data, by_hand([1e-6] * 5)[:, :4], atol=1e-12)
     data = SAMPLES_UNITS.copy()
     data[:4] //= 3000
-    with pytest.warns(
-        UserWarning, match=r"channel C3 is \d.* times as large as the others: a loose electrode"
-    ):
+    with pytest.warns(UserWarning, match=r"channel C3 is \d.* times as large as the others"):
         epochs_of(tmp_path, [*MICRO, b"uV"], data)
     with pytest.warns(UserWarning, match="samples that are given in V vary by"):
         epochs = epochs_of(tmp_path, [b""] * 5)
@@ -367,11 +352,8 @@ def test_channels_of_impossible_size_are_refused_and_of_large_size_told_of(tmp_p
 
 def test_channels_that_are_nearly_zero_make_no_other_one_large() -> None:
     """What an interpolation leaves of rounding is no measure; types are compared with their like."""
-    data = (
-        np.random.default_rng(0).standard_normal((20, 5, 50))
-        * np.array([1e-5, 1e-22, 1e-21, 1e-22, 1e-12])[:, np.newaxis]
-    )
-    kinds = ["eeg"] * 4 + ["mag"]
+    sizes, kinds = np.array([1e-5, 1e-22, 1e-21, 1e-22, 1e-12]), ["eeg"] * 4 + ["mag"]
+    data = np.random.default_rng(0).standard_normal((20, 5, 50)) * sizes[:, np.newaxis]
     with no_warnings():
         refuse_other_units(data, NAMES_UNITS, kinds)
         data[0, 0, 0] = np.inf
@@ -384,10 +366,7 @@ MICROVOLT, MU = "\u00b5V", "\u03bcV"
 @pytest.mark.parametrize(
     ("written", "meant"),
     [
-        *(
-            (text, MICROVOLT)
-            for text in ("uv", "uV", "UV", MICROVOLT, MU, f" {MU} ", "\u039cV", "micro volt")
-        ),
+        *((text, MICROVOLT) for text in ("uv", "UV", MICROVOLT, MU, f" {MU} ", "\u039cV", "micro volt")),
         *((text, MICROVOLT) for text in ("microvolts", "micro-Volts", "Micro Volt", "µ volt", "u V")),
         *((text, "mV") for text in ("mV", "mv", "milli volts", "Millivolt")),
         *((text, "V") for text in ("V", "v", "volts", "Volt")),
@@ -409,10 +388,7 @@ def test_what_is_clear_is_taken(written: str, meant: str) -> None:
     ("text", "said"),
     [
         *((text, "mega, a million") for text in ("MV", "Mv", "M V", "Mvolt")),
-        *(
-            (text, r"unknown unit .*; write one of V, mV, µV")
-            for text in ("micovolt", "", "meV", "megavolt", "uV2", "ADC", "µ")
-        ),
+        *((text, "unknown unit") for text in ("micovolt", "", "meV", "megavolt", "uV2", "ADC", "µ")),
     ],
 )
 def test_what_is_not_clear_is_named(text: str, said: str) -> None:

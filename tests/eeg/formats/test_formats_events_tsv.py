@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-import tomllib
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,6 @@ from eeg_recordings import direct, exported, make_raw, read, refused
 from eeglab_files import write_eeglab
 from refusal import refusal
 
-from shortloop.base.errors import InputError
 from shortloop.eeg.data import Epochs
 from shortloop.eeg.formats.bids import BidsInput
 from shortloop.eeg.formats.read import read_epochs
@@ -79,11 +76,8 @@ def assert_samples(epochs: Any, kept: slice | list[int] = slice(None)) -> None:
 def test_onsets_in_another_unit_and_the_hint(tmp_path: Path, unit: str, onsets: Any, bids: bool) -> None:
     """All 40 trials were lost with a note of what MNE omits."""
     file = (in_bids if bids else recorded)(tmp_path, rows(onsets))
-    with refusal(f"onsets seem to be in {unit}", "40 of 40 events") as caught:
+    with refusal(f"onsets seem to be in {unit}", "40 of 40 events", f'write event_unit = "{unit}"'):
         epochs_of(file)
-    assert caught.value.hint is not None
-    line = re.findall(r"write (event_unit = \"\w+\")", caught.value.hint)[0]
-    assert tomllib.loads(line) == {"event_unit": unit}
     assert_samples(epochs_of(file, event_unit=unit))
 
 
@@ -131,16 +125,11 @@ def test_a_table_without_events_is_named(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("separator", "change", "encoding"),
-    [
-        ("\t", ("", ""), "utf-16"),
-        (",", ("", ""), "utf-8-sig"),
-        (";", (".", ","), "cp1252"),
-        ("\t", (".", ","), "utf-8"),
-    ],
+    ("separator", "point", "encoding"),
+    [("\t", ".", "utf-16"), (",", ".", "utf-8-sig"), (";", ",", "cp1252"), ("\t", ",", "utf-8")],
 )
-def test_tables_of_programs(tmp_path: Path, separator: str, change: tuple[str, str], encoding: str) -> None:
-    texts = [str(onset).replace(*change) for onset in ONSETS]
+def test_tables_of_programs(tmp_path: Path, separator: str, point: str, encoding: str) -> None:
+    texts = [str(onset).replace(".", point) for onset in ONSETS]
     file = recorded(tmp_path, rows(texts, separator=separator).replace("house", "Häuser").encode(encoding))
     assert_samples(epochs_of(file, events={"face": ["face"], "house": ["Häuser"]}))
 
@@ -173,7 +162,7 @@ def test_init_asks_for_the_unit(tmp_path: Path, unit: str) -> None:
         in_bids(tmp_path / "data", rows(ONSETS * 1000 if unit == "ms" else AT), who=who)
     found, file = proposed_study(tmp_path / "data", event_unit=f'"{unit}"')
     (question, *_) = found.questions
-    assert f"Which unit do onsets of events have in the tables? Found: {unit}" in question
+    assert f"Found: {unit}" in question
     at = int(question.split("Line ")[1].split()[0]) - 1
     assert found.settings.splitlines()[at].startswith(f'# event_unit = "{unit}"')
     runnable(file, classes=("face", "house"))
@@ -196,18 +185,14 @@ def columns(count: int, seed: int = 0) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     rt = np.round(rng.uniform(0.2, 1.2, count), 3)
     rt[[2, 5]] = np.nan
-    return pd.DataFrame(
-        {
-            "condition": rng.permutation(np.resize(["face", "house"], count)),
-            "code": rng.permutation(np.resize([1.0, 2.0, 7.0], count)),
-            "correct": rng.integers(0, 2, count),
-            "side": rng.choice(["left", "right"], count),
-            "rt": rt,
-            "reaction time": np.arange(count) * 40,
-            "word": rng.choice(["apple", "berry", "nut"], count),
-            "old": rng.integers(0, 2, count).astype(bool),
-        }
-    )
+    found = pd.DataFrame({"condition": rng.permutation(np.resize(["face", "house"], count))})
+    found["code"] = rng.permutation(np.resize([1.0, 2.0, 7.0], count))
+    found["correct"] = rng.integers(0, 2, count)
+    found["side"], found["rt"] = rng.choice(["left", "right"], count), rt
+    found["reaction time"] = np.arange(count) * 40
+    found["word"] = rng.choice(["apple", "berry", "nut"], count)
+    found["old"] = rng.integers(0, 2, count).astype(bool)
+    return found
 
 
 def by_hand(raw: mne.io.BaseRaw, onsets: np.ndarray, tmin: float = -0.25, tmax: float = 0.5) -> np.ndarray:
@@ -306,19 +291,17 @@ def test_numbers_are_classes_too_and_what_cannot_be_answered_is_said(tmp_path: P
         return
     for wrong in ("corect == 1", "correct ==", "1 +", "rt", "@os.getcwd() == 1", "correct"):
         asked("query of events cannot be answered|no event passes", wrong, event_query=wrong)
-    asked("no event passes", "correct == '1': true for none of 14 rows", event_query="correct == '1'")
-    refused(
-        partial(read, kind), [file], "no such event column|cannot be read", "condition", event_column="cond"
-    )
+    asked("no event passes", "true for none of 14 rows", event_query="correct == '1'")
+    missing = "no such event column|cannot be read"
+    refused(partial(read, kind), [file], missing, "condition", event_column="cond")
 
 
 def test_stretches_of_a_table_pass_any_query(tmp_path: Path) -> None:
     _, file, table, _ = in_table(tmp_path)
     rows = pd.read_csv(tmp_path / "S1_events.tsv", sep="\t")
     mark = {"onset": rows["onset"][3] - 0.1, "duration": 0.3, "condition": "BAD_move"}
-    pd.concat([rows, pd.DataFrame([mark])]).to_csv(
-        tmp_path / "S1_events.tsv", sep="\t", index=False, na_rep="n/a"
-    )
+    marked = pd.concat([rows, pd.DataFrame([mark])])
+    marked.to_csv(tmp_path / "S1_events.tsv", sep="\t", index=False, na_rep="n/a")
     found = read("fif", [file], ("face", "house"), event_column="condition", event_query="code > 0")
     assert len(found.labels) == 13
     assert found.accounts[0]["dropped"][0]["reason"] == "annotated as BAD_move"
@@ -352,15 +335,14 @@ def test_all_trials_beyond_an_amplitude_are_counted(tmp_path: Path, more: dict[s
     raw = make_raw()
     file = exported(raw, tmp_path / "S1_raw.fif")
     steps = {"reject": {"eeg": 2e-6}, **more}
-    with pytest.warns(UserWarning, match="15 × amplitude|14 of 14"), pytest.raises(InputError) as caught:
-        read("fif", [file], preprocessing=steps)
     log = direct(raw, reject={"eeg": 2e-6}).drop_log
     by = {name: sum(name in each for each in log) for name in raw.ch_names}
     most = max(by, key=lambda name: by[name])
-    assert caught.value.problem == "all trials of face, house in the run phase were left out"
-    assert f"; by channel: {most} {by[most]}" in str(caught.value.found)
-    assert caught.value.field == "input.preprocessing.reject"
-    assert "raise input.preprocessing.reject" in str(caught.value.hint)
+    with (
+        pytest.warns(UserWarning, match="15 × amplitude|14 of 14"),
+        refusal("all trials of face, house", f"{most} {by[most]}", field="input.preprocessing.reject"),
+    ):
+        read("fif", [file], preprocessing=steps)
     assert len(read("fif", [file], preprocessing={**steps, "reject": {"eeg": 1e-3}}).labels) == 13
 
 
@@ -368,9 +350,8 @@ def test_one_loose_channel_can_be_dropped(tmp_path: Path) -> None:
     raw = make_raw()
     raw._data[2] *= 100
     file = exported(raw, tmp_path / "S1_raw.fif")
-    with pytest.warns(UserWarning, match="were left out"), pytest.raises(InputError) as caught:
+    with pytest.warns(UserWarning, match="were left out"), refusal("", "input.drop = ['Pz']"):
         read("fif", [file], preprocessing={"reject": {"eeg": 3e-4}})
-    assert str(caught.value.hint).endswith("leave channels out (input.drop = ['Pz'])")
     assert len(read("fif", [file], preprocessing={"reject": {"eeg": 3e-4}}, drop=("Pz",)).labels) == 13
 
 
@@ -387,19 +368,15 @@ def test_epochs_that_end_a_sample_too_late_are_told_where_to_end(tmp_path: Path,
     if pieces > 1:
         with pytest.warns(UserWarning, match=hint), refusal("", "7 of 7 face (7 × across a gap", hint):
             read("fif", [file], tmax=0.75)
-        with (
-            pytest.warns(UserWarning, match="were left out"),
-            refusal("", hint="make the epochs shorter: input.tmin, input.tmax"),
-        ):
+        with pytest.warns(UserWarning, match="were left out"), refusal("", "input.tmin, input.tmax"):
             read("fif", [file], tmax=1.5)  # far too long
     else:
         with pytest.warns(UserWarning, match=hint):
             read("fif", [file], tmax=0.75)
     found = read("fif", [file], tmax=float(hint.split(" = ")[1]))
     whole = raw.get_data(picks=[*raw.ch_names[:6]])
-    at = np.sort(
-        raw.time_as_index(raw.annotations.onset[np.isin(raw.annotations.description, ["face", "house"])])
-    )
+    events = np.isin(raw.annotations.description, ["face", "house"])
+    at = np.sort(raw.time_as_index(raw.annotations.onset[events]))
     assert len(found.labels) == len(at)
     np.testing.assert_array_equal(found.data[-1], whole[:, at[-1] - 32 : at[-1] + expected + 1])
 

@@ -77,9 +77,8 @@ def test_the_number_of_a_participant_is_whole(folder: Path) -> None:
 
 @pytest.mark.parametrize("pattern", ["{participant}_c.edf", "{participant}_c*.edf", "sub"])
 def test_a_missing_file_is_named(folder: Path, pattern: str) -> None:
-    with refusal(
-        "", participant="S1", field="input.files", file=folder / pattern.replace("{participant}", "S1")
-    ) as caught:
+    file = folder / pattern.replace("{participant}", "S1")
+    with refusal("", participant="S1", field="input.files", file=file) as caught:
         find_files(folder, [pattern], participant="S1")
     assert caught.value.hint
     with refusal("", field="input.power.study"):
@@ -89,9 +88,8 @@ def test_a_missing_file_is_named(folder: Path, pattern: str) -> None:
 
 
 def test_light_modules_load_no_numerical_library() -> None:
-    modules = ", ".join(
-        f"shortloop.eeg.{each}" for each in ("formats.files", "checks.summary", "checks.consistency")
-    )
+    names = ("formats.files", "checks.summary", "checks.consistency")
+    modules = ", ".join(f"shortloop.eeg.{each}" for each in names)
     heavy = "sorted({'numpy', 'mne', 'scipy'} & set(sys.modules))"
     assert fresh_python(f"import sys, {modules}; print({heavy})", ROOT) == "[]\n"
 

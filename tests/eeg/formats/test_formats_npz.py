@@ -88,10 +88,9 @@ def test_trials_that_are_in_two_files_are_used_once_and_not_under_two_classes(tm
     assert epochs.trial_info["file"].tolist() == [0] * 4 + [1] * 2
     turned = arrays(0, y=np.array([1, 0, 0, 1, 2]))
     files = [save(tmp_path, arrays(0)), save(tmp_path, turned, "b.npz")]
-    said = "4 trials that are there twice, the first is trial 1, as trial 1 of a.npz"
-    expect(files, "under different classes", said)
+    expect(files, "under different classes", "4 trials", "trial 1 of a.npz")
     np.save(tmp_path / "a.npy", np.zeros(3))
-    expect([tmp_path / "a.npy"], "not of the format that the study says", "one array of NumPy", "numpy.savez")
+    expect([tmp_path / "a.npy"], "not of the format that the study says", "numpy.savez")
 
 
 INFINITE = arrays()["X"]
@@ -99,21 +98,14 @@ INFINITE[3, 1, 2:5] = np.inf
 UNEVEN = [np.zeros(8), -np.arange(8) / 128, np.r_[0, np.arange(2, 9)] / 128, np.full(8, np.nan)]
 WRONG: list[tuple[dict[str, Any], str, tuple[str, ...]]] = [
     *(({key: None}, f"no array {key}\n", ("X, y, t, ch",)) for key in ("X", "y", "t", "ch")),
-    *(
-        (other, "do not fit together", ("(trials, channels, samples)",))
-        for other in (
-            *({"y": np.zeros(shape, int)} for shape in (4, (5, 1))),
-            *({"t": np.arange(9) / 128}, {"ch": np.array(["a", "b"])}, {"X": np.zeros((5, 24))}),
-        )
-    ),
+    *(({"y": np.zeros(shape, int)}, "do not fit together", ()) for shape in (4, (5, 1))),
+    ({"t": np.arange(9) / 128}, "do not fit together", ()),
+    ({"ch": np.array(["a", "b"])}, "do not fit together", ()),
+    ({"X": np.zeros((5, 24))}, "do not fit together", ("(trials, channels, samples)",)),
     *(({"t": each}, "times do not", ()) for each in UNEVEN),
     ({"X": np.zeros((5, 3, 8), complex)}, "real numbers", ()),
     ({"t": np.array(list("abcdefgh"))}, "real numbers", ()),
-    (
-        {"ch": np.array(["a", "b", 3], dtype=object)},
-        "names of channels are Python objects",
-        ("ch.astype(str)",),
-    ),
+    ({"ch": np.array(["a", "b", 3], dtype=object)}, "are Python objects", ("ch.astype(str)",)),
     ({"ch": np.array(["a", "b", "a"])}, "two channels have the same name", ("a",)),
     ({"X": INFINITE}, "not finite", ("3 of 96", "trial 4, channel AF7")),
     ({"y": np.zeros(5, int)}, "no trials of face", ("5 × 0",)),
@@ -135,11 +127,8 @@ def test_real_sessions_are_what_numpy_reads() -> None:
     assert epochs.sfreq == 128.0
     # The N170: the average of faces is more negative than that of houses over the temporal channels.
     epochs = read([N170 / "group_N170_s01_ses1.npz"])
-    window = (epochs.times > 0.14) & (epochs.times < 0.22)
-    house, face = (
-        epochs.data[epochs.labels == label][:, [0, 3]][:, :, window].mean(axis=0).min(axis=1)
-        for label in (0, 1)
-    )
+    temporal = epochs.data[:, [0, 3]][:, :, (epochs.times > 0.14) & (epochs.times < 0.22)]
+    house, face = (temporal[epochs.labels == label].mean(axis=0).min(axis=1) for label in (0, 1))
     assert (face < house - 1).all()
 
 
@@ -221,10 +210,8 @@ def test_real_epochs_are_what_mne_reads() -> None:
 
 
 def read_of_features(file: Path, labels: Path | None = None, classes: tuple[str, ...] = CLASSES) -> Features:
-    settings = ArraysInput(format="arrays", unit="µV")
-    return read_features(
-        settings, file, labels, kind="power", participant="S1", phase="study", classes=classes
-    )
+    how: dict[str, Any] = {"kind": "power", "participant": "S1", "phase": "study", "classes": classes}
+    return read_features(ArraysInput(format="arrays", unit="µV"), file, labels, **how)
 
 
 @pytest.fixture
@@ -366,14 +353,8 @@ def read_table(
     file: Path, who: str = "Zoë", classes: tuple[str, ...] = ("face", "house"), **more: Any
 ) -> Features:
     settings = {"format": "table", "participant": "who", "phase": "part", "drop": ["run"], **more}
-    return read_features(
-        TableInput.model_validate(settings),
-        file,
-        kind="power",
-        participant=who,
-        phase="test",
-        classes=classes,
-    )
+    how: dict[str, Any] = {"kind": "power", "participant": who, "phase": "test", "classes": classes}
+    return read_features(TableInput.model_validate(settings), file, **how)
 
 
 @pytest.mark.parametrize(("separator", "decimal"), [(",", "."), (";", ","), ("\t", ".")])
@@ -426,18 +407,11 @@ def test_columns_that_tell_the_class_are_refused(tmp_path: Path, table: pd.DataF
     for name in NAMES:
         many[name] = np.random.default_rng(3).standard_normal(len(many))
     onsets = np.cumsum(np.random.default_rng(0).uniform(1, 2, len(many)))
+    codes = table.label.map({"face": 11, "house": 12, "other": 13})
     for changed, field, said in (
-        (
-            table.assign(code=table.label.map({"face": 11, "house": 12, "other": 13})),
-            "code",
-            "is the class in",
-        ),
-        (many.assign(is_face=(many.label == "face").astype(int)), "is_face", "is the class in other words"),
-        (
-            many.sort_values("label").assign(onset=onsets),
-            "onset",
-            "grows or falls from each trial to the next",
-        ),
+        (table.assign(code=codes), "code", "is the class in"),
+        (many.assign(is_face=(many.label == "face").astype(int)), "is_face", "is the class in"),
+        (many.sort_values("label").assign(onset=onsets), "onset", "grows or falls"),
     ):
         changed.to_csv(file, index=False)
         with refusal(said, field=field):
@@ -460,8 +434,6 @@ def test_values_without_a_name_move_no_column(tmp_path: Path, table: pd.DataFram
     file.write_text("\n".join([names, *(f"{row},5" for row in rows)]), encoding="utf-8")
     with refusal("a row has more values than the line of names has names"):
         read_table(file)
-    of_r = [
-        f'"{number}",{row}' for number, row in enumerate(rows, start=1)
-    ]  # names of rows, as R writes them
+    of_r = [f'"{number}",{row}' for number, row in enumerate(rows, start=1)]  # rows have names, as in R
     file.write_text("\n".join([names, *of_r]), encoding="utf-8")
     np.testing.assert_array_equal(read_table(file).data, expected.data)

@@ -7,6 +7,7 @@ import struct
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import mne
 import numpy as np
@@ -125,8 +126,7 @@ def test_bci2000_is_told_from_curry_and_read(tmp_path: Path) -> None:
     """Both end in .dat. MNE gives steps of the amplifier for V, which is told."""
     file, raw = tmp_path / "S1R01.dat", recording("S1", trials=12)
     write_bci2000(raw, file)
-    kind = recognised(file)
-    assert kind is not None
+    kind: Any = recognised(file)
     assert (kind.name, kind.format) == ("BCI2000", "mne")
     epochs = read("mne", [file], events=CODED)
     shown = [each for each in raw.annotations if each["description"] != "response"]
@@ -136,9 +136,8 @@ def test_bci2000_is_told_from_curry_and_read(tmp_path: Path) -> None:
     alone = mne.Epochs(own, events, [1, 2], -0.25, 0.5, baseline=None, picks="eeg", verbose="ERROR")
     np.testing.assert_array_equal(epochs.data, alone.get_data())
     first = round(shown[0]["onset"] * 128)
-    np.testing.assert_allclose(
-        epochs.data[0], raw.get_data()[:, first - 32 : first + 65] * 1e6 / UNIT, rtol=0, atol=0.5 + 1e-9
-    )
+    steps = raw.get_data()[:, first - 32 : first + 65] * 1e6 / UNIT
+    np.testing.assert_allclose(epochs.data[0], steps, rtol=0, atol=0.5 + 1e-9)
 
 
 def test_files_of_nihon_kohden_in_any_case(tmp_path: Path) -> None:
@@ -175,19 +174,14 @@ def test_files_of_ant_and_missing_libraries_are_said(tmp_path: Path, monkeypatch
     """ANT's are in RIFF, as sounds are, with the ending that Neuroscan's have."""
     file = tmp_path / "S1.cnt"
     file.write_bytes(b"RIFF" + struct.pack("<I", 4) + b"CNT " + bytes(64))
-    kind = recognised(file)
-    assert kind is not None
+    kind: Any = recognised(file)
     assert kind.name == "ANT CNT"
     with refusal("cannot be read", file=file):
         read("mne", [file])
     file = tmp_path / "S1.mff"
     write_mff(recording("S1", trials=4), file)
     monkeypatch.setitem(sys.modules, "mffpy", None)
-    with refusal(
-        "a library is missing that reads this format: mffpy",
-        hint="pip install 'shortloop[formats]'",
-        file=file,
-    ):
+    with refusal("mffpy", hint="pip install 'shortloop[formats]'", file=file):
         read("mne", [file])
 
 
@@ -324,8 +318,7 @@ def recording_of_kit(file: Path, seed: int = 0) -> Path:
 @pytest.mark.parametrize("ending", [".con", ".sqd"])
 def test_samples_and_triggers(tmp_path: Path, ending: str) -> None:
     file = recording_of_kit(tmp_path / f"S1{ending}")
-    kind = recognised(file)
-    assert kind is not None
+    kind: Any = recognised(file)
     assert (kind.name, kind.format) == ("KIT", "mne")
     epochs = read("mne", [file], events={"face": [1], "house": [2]})
     data = mne.io.read_raw_kit(file, verbose="ERROR").get_data(picks="meg")

@@ -117,13 +117,11 @@ def test_recordings_fit_their_study(name: str, monkeypatch: pytest.MonkeyPatch) 
                 who: dict[str, Any] = {"participant": participant, "phase": phase}
                 epochs = read_epochs(study.input, files, classes=study.classes, **who)
             summaries.append(summarize(epochs, participant=participant, phase=phase, file=files[0].name))
-            amplitude = study.features.amplitude
-            assert amplitude is not None
+            amplitude: Any = study.features.amplitude
             first = int(np.argmin(np.abs(epochs.times - amplitude.start)))
             last = first + (amplitude.bins * amplitude.bin_samples - 1) * amplitude.step
             assert abs(epochs.times[first] - amplitude.start) <= 0.5 / epochs.sfreq
             assert last < len(epochs.times)
-            assert amplitude.baseline is not None
             assert amplitude.baseline[0] >= epochs.times[0] - 0.5 / epochs.sfreq
             assert amplitude.lowpass is None or amplitude.lowpass < epochs.sfreq / 2
     check_alike(summaries)
@@ -203,6 +201,5 @@ def test_a_file_of_the_right_format_keeps_its_own_message(tmp_path: Path) -> Non
         read("fif", [packed])
     named = tmp_path / "S1.xdf"
     named.write_bytes(b"XDF:" + bytes(200))
-    kind = recognised(named)
-    assert kind is not None
+    kind: Any = recognised(named)
     assert (kind.name, kind.format) == ("XDF", "xdf")

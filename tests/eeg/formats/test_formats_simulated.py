@@ -58,9 +58,8 @@ def test_the_effect_is_added_in_its_window_and_nowhere_else(phase: str, start: f
 def test_strength_and_weakening_scale_the_effect() -> None:
     null = simulate(phase="test", strength=0.0).data
     full = simulate(phase="test", weakening=1.0).data - null
-    np.testing.assert_allclose(
-        simulate(phase="test", strength=2.0, weakening=0.3).data - null, 0.6 * full, atol=1e-18
-    )
+    other = simulate(phase="test", strength=2.0, weakening=0.3).data - null
+    np.testing.assert_allclose(other, 0.6 * full, atol=1e-18)
 
 
 def test_the_burst_is_induced() -> None:

@@ -137,10 +137,8 @@ def test_what_is_mapped_needs_no_memory(tmp_path: Path, y: np.ndarray, bins: lis
 def test_units_names_and_doors_of_features(tmp_path: Path, y: np.ndarray, bins: list[np.ndarray]) -> None:
     file = save(tmp_path, struct(y, bins, trialinfo=np.c_[y + 1, y]))
     power, amplitude = read(file), read(file, kind="amplitude")
-    matrix = read(
-        save(tmp_path, struct(y, bins, category_name=NAMES[y].astype("U8")), "other")
-    )  # of characters
-    np.testing.assert_array_equal(matrix.labels, y)
+    characters = struct(y, bins, category_name=NAMES[y].astype("U8"))
+    np.testing.assert_array_equal(read(save(tmp_path, characters, "other")).labels, y)
     assert (power.kind, power.unit, power.time_unit) == ("power", "V²", "bin")
     assert (amplitude.kind, amplitude.unit) == ("amplitude", "V")
     with refusal("features, not epochs"):
@@ -153,10 +151,8 @@ def test_units_names_and_doors_of_features(tmp_path: Path, y: np.ndarray, bins: 
 
 
 def expect(file: Path, problem: str, *parts: str) -> None:
-    with refusal(problem, participant="Subj01", file=file) as caught:
+    with refusal(problem, *parts, participant="Subj01", file=file):
         read(file)
-    for part in parts:
-        assert part in str(caught.value)
 
 
 @pytest.mark.parametrize("compressed", [False, True])
@@ -339,10 +335,8 @@ def test_a_file_cut_short_anywhere_or_too_long_is_refused(tmp_path: Path) -> Non
 @settings(max_examples=150, deadline=None)
 @given(at=st.integers(0, 10_000), value=st.integers(0, 2**32 - 1))
 def test_damage_is_refused_or_bounded(tmp_path_factory: pytest.TempPathFactory, at: int, value: int) -> None:
-    folder = tmp_path_factory.mktemp("mat")
-    file = save_of_mat5(
-        folder, {"s": {"x": cell(bins_of_mat5(2, (2, 2))), "n": cell(["a", "bcdef"]), "y": np.arange(2.0)}}
-    )
+    known = {"x": cell(bins_of_mat5(2, (2, 2))), "n": cell(["a", "bcdef"]), "y": np.arange(2.0)}
+    file = save_of_mat5(tmp_path_factory.mktemp("mat"), {"s": known})
     content = bytearray(file.read_bytes())
     bytes_of.pack_into("<I", content, HEADER + 4 * (at % ((len(content) - HEADER) // 4)), value)
     file.write_bytes(content)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import struct
-import subprocess
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +13,7 @@ import pytest
 import pyxdf  # type: ignore[import-untyped]
 from eeg_proposed import proposed_study, runnable
 from eeg_recordings import read
+from python_process import ended
 from refusal import refusal
 from refused import refusing
 
@@ -233,17 +231,8 @@ def test_from_a_folder_to_a_study(tmp_path: Path) -> None:
 
 
 def test_without_pyxdf_it_is_said_what_to_install(tmp_path: Path) -> None:
-    code = (
-        "from shortloop.eeg.formats.xdf import XdfInput\n"
-        "XdfInput.model_validate({'format': 'xdf', 'files': {'run': ['x']}}).warm_up()"
-    )
-    said = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": f"{refusing(tmp_path, ['pyxdf'])}:{ROOT}"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    ).stderr
+    code = "from shortloop.eeg.formats.xdf import XdfInput\n"
+    code += "XdfInput.model_validate({'format': 'xdf', 'files': {'run': ['x']}}).warm_up()"
+    said = ended(["-c", code], PYTHONPATH=f"{refusing(tmp_path, ['pyxdf'])}:{ROOT}").stderr
     assert "pyxdf is not installed" in said
     assert "pip install 'shortloop[formats]'" in said

@@ -109,31 +109,22 @@ def test_columns_that_are_offered(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     for who in PEOPLE:
         write_fieldtrip(recording(who), tmp_path / f"data/{who}.mat", rng.permutation(np.arange(48) % 2 + 5))
-    found = proposed(tmp_path / "data", tmp_path / "p")
-    (question,) = found.questions
-    (tmp_path / "p").mkdir()
+    (question,) = proposed(tmp_path / "data", tmp_path / "p").questions
     offered = re.findall(r"column (\d+): (\d+) \(24 times\), (\d+)", question)
     assert len(offered) == 2
     for column, *classes in offered:
-        text = re.sub(r"# column = .*", f"column = {column}", found.settings)
-        text = re.sub(r"classes = .*", f"classes = {json.dumps(classes)}", text)
-        (tmp_path / "p/study.toml").write_text(text, encoding="utf-8")
-        runnable(tmp_path / "p/study.toml")
+        runnable(proposed_study(tmp_path / "data", column=column, classes=json.dumps(classes))[1])
 
 
 def test_phases_that_are_offered(tmp_path: Path) -> None:
     for who, word in itertools.product(PEOPLE, ("red", "green")):
         exported(recording(who, word), tmp_path / f"data/{who}_{word}.edf")
-    found = proposed(tmp_path / "data", tmp_path / "p")
-    (question,) = found.questions
-    (tmp_path / "p").mkdir()
+    (question,) = proposed(tmp_path / "data", tmp_path / "p").questions
     offered = re.findall(r'"(\w+)"', question.partition("Found: ")[2].partition("\n")[0])
     assert sorted(offered) == ["green", "red"]
     for train, decode in itertools.permutations(offered):
-        text = re.sub(r"# train = .*", f'train = "{train}"', found.settings)
-        text = re.sub(r"# decode = .*", f'decode = "{decode}"', text)
-        (tmp_path / "p/study.toml").write_text(text, encoding="utf-8")
-        assert runnable(tmp_path / "p/study.toml").phases.train == train
+        _, file = proposed_study(tmp_path / "data", train=f'"{train}"', decode=f'"{decode}"')
+        assert runnable(file).phases.train == train
 
 
 def test_a_class_called_bad_is_cut_as_mne_cuts_it(tmp_path: Path) -> None:
@@ -159,7 +150,7 @@ def test_one_event_is_offered_as_no_class(tmp_path: Path) -> None:
     in_annotations(tmp_path / "data", ["picture"])
     (question,) = proposed(tmp_path / "data", tmp_path / "p").questions
     assert "Found: 24 × picture." in question
-    assert "a table NAME_events.tsv beside each recording" in question
+    assert "NAME_events.tsv" in question
     for who in PEOPLE:
         rows = ["onset\ttrial_type", *(f"{2 + 1.1 * at}\t{('old', 'new')[at % 2]}" for at in range(10))]
         (tmp_path / f"data/{who}_events.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
@@ -169,13 +160,11 @@ def test_one_event_is_offered_as_no_class(tmp_path: Path) -> None:
 def test_an_event_named_as_a_whole_is_of_that_class(tmp_path: Path) -> None:
     """And of no other by its parts; the counts of both are those of the annotations."""
     in_annotations(tmp_path / "data", ("face", "face/famous", "house"))
-    found = proposed(tmp_path / "data", tmp_path / "p")
-    text = re.sub(r"(?m)^classes = .*", 'classes = ["face", "famous"]', found.settings)
-    text = re.sub(r"(?m)^events\..*\n", "", text)
+    _, file = proposed_study(tmp_path / "data", classes='["face", "famous"]')
+    text = re.sub(r"(?m)^events\..*\n", "", file.read_text(encoding="utf-8"))
     text = re.sub(r"(?m)^tmin", 'events.face = ["face"]\nevents.famous = ["face/famous"]\ntmin', text)
-    (tmp_path / "p").mkdir()
-    (tmp_path / "p/study.toml").write_text(text, encoding="utf-8")
-    opened = open_all(tmp_path / "p/study.toml", silent)
+    file.write_text(text, encoding="utf-8")
+    opened = open_all(file, silent)
     assert opened.problems == ()
     assert "24 × face, 24 × famous" in opened.said
 
@@ -198,9 +187,8 @@ def trials(who: str, phase: str) -> tuple[np.ndarray, np.ndarray]:
 
 def table_of(who: str, phase: str) -> pd.DataFrame:
     X, y = trials(who, phase)
-    return pd.DataFrame(X, columns=[f"alpha E{number}" for number in range(5)]).assign(
-        condition=y, run=np.arange(40) // 10, comment="none"
-    )
+    features = pd.DataFrame(X, columns=[f"alpha E{number}" for number in range(5)])
+    return features.assign(condition=y, run=np.arange(40) // 10, comment="none")
 
 
 def npz(folder: Path) -> None:
@@ -255,8 +243,8 @@ def test_files_that_lack_something_are_named(tmp_path: Path) -> None:
     found, study = looked_at(tmp_path)
     assert study.participants == ("S3", "S4")
     said = "\n".join(found.lines)
-    assert "S1: test_X.npy: no file beside it has a class for each trial" in said
-    assert "cannot be read: S2/study_X.npy: labels are Python objects, which are not read" in said
+    assert "S1: test_X.npy: no file beside it" in said
+    assert "cannot be read: S2/study_X.npy: labels are Python objects" in said
 
 
 def test_a_table_whose_phases_cannot_be_read_is_named(tmp_path: Path) -> None:
@@ -280,7 +268,7 @@ def test_two_columns_that_could_be_the_class_are_asked_about(tmp_path: Path) -> 
         table.assign(stimulus=shuffled).to_csv(tmp_path / f"data/{who}.csv", index=False)
     found, file = proposed_study(tmp_path / "data", label='"condition"')
     (question,) = found.questions
-    assert "Which column has the classes? Found: condition, stimulus" in question
+    assert "Found: condition, stimulus" in question
     number = int(question.split("Line ")[1].split()[0])
     assert found.settings.splitlines()[number - 1].startswith('# label = "condition"')
     # Neither is a feature, whichever is chosen.
@@ -374,8 +362,7 @@ def test_tables_of_events_without_the_columns_of_bids(tmp_path: Path) -> None:
     bids(tmp_path / "data", PENNIES, "{onset}\tn/a\t{of}\t{number}\t{number}\t16.6666666667\t{of}\t{of}")
     found, file = proposed_study(tmp_path / "data")
     (question,) = found.questions
-    assert "Which column of the tables has the events? Found: event_value: " in question
-    assert "; lift_side: " in question
+    assert re.search("Found: event_value: .*; lift_side: ", question)
     assert "the table of events cannot be read" in open_all(file, silent).problems[0].problem
     _, file = proposed_study(tmp_path / "data", event_column='"lift_side"')
     runnable(file, classes=("1", "2"))
@@ -386,9 +373,8 @@ def test_tables_of_events_with_codes_and_words(tmp_path: Path) -> None:
     bids(tmp_path / "data", FACES, "{onset}\tn/a\t{number}\tshow_face\t{word}\t{number}\t1{of}\tf074.bmp")
     found, _ = proposed_study(tmp_path / "data")
     column, classes = found.questions
-    assert "face_type: " in column
-    assert "value: 9 (48 times)" in column
-    assert 'for example: classes = ["11", "12"]' in classes
+    assert re.search(r"face_type: .*value: 9 \(48 times\)", column)
+    assert 'classes = ["11", "12"]' in classes
     answers = {"event_column": '"face_type"', "classes": '["face", "house"]'}
     _, file = proposed_study(tmp_path / "data", **answers)
     runnable(file)
@@ -412,7 +398,7 @@ def test_noise_of_an_empty_room_is_of_nobody(tmp_path: Path, form: str) -> None:
             raw.save(data / name, verbose="ERROR")
     found, file = proposed_study(data)
     assert "2 participants: jm, kl" in found.lines
-    (noise,) = (line for line in found.lines if line.endswith("noise of an empty room, by its name"))
+    (noise,) = (line for line in found.lines if "noise of an empty room" in line)
     assert noise.count(".fif") == 2
     runnable(file)
 
@@ -429,10 +415,9 @@ def test_versions_of_a_recording_are_asked_about(tmp_path: Path) -> None:
             file.with_name(file.name.replace("game", f"game_{name}")).write_bytes(changed)
         file.unlink()
     found, file = proposed_study(tmp_path / "data", classes='["face", "house"]')
-    assert "Which recordings?" in found.questions[0]
     assert 'Found: acq: "left", "right".' in found.questions[0]
-    problems = open_all(file, silent).problems
-    assert {each.problem for each in problems} == {"recordings of the game phase are not runs of one another"}
+    (problem,) = {each.problem for each in open_all(file, silent).problems}
+    assert "the game phase are not runs" in problem
     lines = file.read_text().splitlines()
     at = int(found.questions[0].rpartition("Line ")[2].split()[0]) - 1
     lines[at] = lines[at].removeprefix("# ")
@@ -449,8 +434,7 @@ def test_noise_of_an_empty_room_in_bids(tmp_path: Path) -> None:
     recording("x").save(folder / "sub-emptyroom_ses-20150923_task-noise_meg.fif", verbose="ERROR")
     found, _ = proposed_study(tmp_path / "data")
     assert "2 participants: 05, 06" in found.lines
-    name = "sub-emptyroom/ses-20150923/meg/sub-emptyroom_ses-20150923_task-noise_meg.fif"
-    assert f"not read: {name}: noise of an empty room, by its name" in found.lines
+    assert any("sub-emptyroom" in line and line.startswith("not read: ") for line in found.lines)
 
 
 def test_recordings_of_bci2000(tmp_path: Path) -> None:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import mne
 import numpy as np
 import pandas as pd
 import pytest
 from cases import first_cases
-from command_line import ROOT, assert_one_message, forked
+from command_line import assert_one_message, forked
 from eeg_folders import CHANNELS, FOLDERS, exported, proposed, recording, silent, write_fieldtrip
 from eeg_proposed import proposed_study, runnable
 from handmade_recordings import write_mff
+from python_process import ended
 from refusal import refusal
 from scipy.io import savemat
 from without_root import shortloop as bound
@@ -43,17 +44,8 @@ def assert_it_runs(tmp_path: Path, **expected: object) -> Study:
     return runnable(tmp_path / "my-study/study.toml", **expected)
 
 
-RARE = (
-    "egi",
-    "cnt",
-    "ctf",
-    "gdf",
-    "nihon",
-    "nicolet",
-    "persyst",
-    "curry7",
-    "curry8",
-)  # by the same code as others
+# By the same code as others.
+RARE = ("egi", "cnt", "ctf", "gdf", "nihon", "nicolet", "persyst", "curry7", "curry8")
 
 
 @first_cases(len(FOLDERS) - len(RARE), "format", sorted(FOLDERS, key=RARE.__contains__))
@@ -165,14 +157,9 @@ def write_text(raw: mne.io.RawArray, file: Path, scale: float) -> None:
 def test_arrays(tmp_path: Path, looked: Shown) -> None:
     (tmp_path / "data").mkdir()
     rng = np.random.default_rng(0)
+    known: dict[str, Any] = {"y": np.arange(40) % 2, "t": np.arange(-10, 80) / 100, "ch": ["Fz", "Cz", "Pz"]}
     for who in ("s01", "s02"):
-        np.savez(
-            tmp_path / f"data/{who}.npz",
-            X=rng.standard_normal((40, 3, 90)) * 10,
-            y=np.arange(40) % 2,
-            t=np.arange(-10, 80) / 100,
-            ch=np.array(["Fz", "Cz", "Pz"]),
-        )
+        np.savez(tmp_path / f"data/{who}.npz", X=rng.standard_normal((40, 3, 90)) * 10, **known)
     np.save(tmp_path / "data/alone.npy", np.zeros(3))
     assert "alone.npy: one array of NumPy" in "\n".join(looked(tmp_path / "data").lines)
     study = assert_it_runs(tmp_path, classes=("0", "1"), participants=("s01", "s02"))
@@ -191,17 +178,14 @@ def test_broken_files_and_others_among_good_ones(tmp_path: Path, looked: Shown) 
     for name in ("README.md", ".DS_Store", "photo.PNG", "notes.txt", "stats.mat"):
         (data / name).write_bytes(b"MATLAB 5.0 MAT-file, but no more")
     said = "\n".join(looked(data).lines)
-    assert "cannot be read: P2_study.edf: the file is truncated" in said
-    assert "cannot be read: P3_study.edf: the file is not what its name says" in said
-    assert "cannot be read: P4_study.edf: the file is empty" in said
-    assert "cannot be read: stats.mat" in said
-    assert "left out: 1 recording of eeglab; a study has one format" in said
+    for what in ("P2_study.edf: the file is truncated", "P3_study.edf", "P4_study.edf", "stats.mat"):
+        assert f"cannot be read: {what}" in said
+    assert "left out: 1 recording of eeglab" in said
     (others,) = (line for line in said.splitlines() if line.startswith("no recordings: "))
     assert {*others.removeprefix("no recordings: ").split(", ")} == {"1 × .md", "1 × .txt", "1 × .png"}
     assert_it_runs(tmp_path, participants=("P1", "P5"))
-    assert "# left out: P2: P2_study.edf: the file is truncated" in (
-        tmp_path / "my-study/study.toml"
-    ).read_text(encoding="utf-8")
+    written = (tmp_path / "my-study/study.toml").read_text(encoding="utf-8")
+    assert "# left out: P2: P2_study.edf: the file is truncated" in written
 
 
 def test_what_may_not_be_read_is_said_and_hides_nothing_else(tmp_path: Path) -> None:
@@ -217,8 +201,8 @@ def test_what_may_not_be_read_is_said_and_hides_nothing_else(tmp_path: Path) -> 
         for path in (file, hidden):
             path.chmod(0o755)
     assert done.returncode == 0, done.stderr
-    assert "cannot be read: P01R02.EDF: the file cannot be read (Permission denied)" in done.stdout
-    assert "cannot be read: hidden.mff: the folder cannot be read (Permission denied)" in done.stdout
+    for path in (file, hidden):
+        assert re.search(rf"cannot be read: {path.name}: .* \(Permission denied\)", done.stdout)
     assert "P02" in read_study(tmp_path / "my-study/study.toml").participants
 
 
@@ -231,7 +215,7 @@ def test_what_else_lies_in_folders(tmp_path: Path, looked: Shown) -> None:
     (data / "dangling.edf").symlink_to(data / "nowhere")
     os.mkfifo(data / "pipe.edf")
     said = "\n".join(looked(data).lines)
-    assert r"cannot be read: P3\udcff.edf: its name is not valid UTF-8: rename it" in said
+    assert r"cannot be read: P3\udcff.edf: its name is not valid UTF-8" in said
     assert_it_runs(tmp_path, participants=("P1", "P2"))
 
 
@@ -308,12 +292,9 @@ def write_features(file: Path, names: Sequence[str], feature: str, bins: int = 3
     cells = np.empty(bins, dtype=object)
     for number in range(bins):
         cells[number] = rng.standard_normal((len(names), 4))
-    content = {
-        "category_name": np.array(names, dtype=object),
-        "feature_name": np.array([feature.format(number) for number in range(4)], dtype=object),
-        "feature": cells,
-    }
-    savemat(file, {file.stem: content})
+    known = {"category_name": names, "feature_name": [feature.format(number) for number in range(4)]}
+    texts = {field: np.array(each, dtype=object) for field, each in known.items()}
+    savemat(file, {file.stem: {**texts, "feature": cells}})
 
 
 def test_ready_made_features(tmp_path: Path, looked: Shown) -> None:
@@ -328,15 +309,16 @@ def test_ready_made_features(tmp_path: Path, looked: Shown) -> None:
     found = looked(tmp_path / "data")
     said = "\n".join(found.lines)
     assert found.questions == ()
-    assert "11 files of the format thesis" in said
-    assert "features: power and amplitude\n  events (category_name): 120 × Face, 120 × House" in said
-    assert "left out: Subj2: no amplitude features of study" in said
-    assert "left out: 1 recording of edf; a study has one format" in said
-    assert "cannot be read: Subj3/Subj3_test_data.mat: the file has no struct of its own name" in said
-    phases = {"train": "study", "decode": "test"}
-    study = assert_it_runs(
-        tmp_path, participants=("Subj1", "Subj4"), classes=("Face", "House"), phases=phases
-    )
+    for fact in (
+        "11 files of the format thesis",
+        "power and amplitude\n  events (category_name): 120 × Face, 120 × House",
+        "left out: Subj2: no amplitude features of study",
+        "left out: 1 recording of edf",
+        "cannot be read: Subj3/Subj3_test_data.mat",
+    ):
+        assert fact in said
+    expected = {"participants": ("Subj1", "Subj4"), "classes": ("Face", "House")}
+    study = assert_it_runs(tmp_path, **expected, phases={"train": "study", "decode": "test"})
     applied = {kind: each.apply for kind, each in study.features.kinds.items()}
     assert applied == {"amplitude": False, "power": True}
 
@@ -370,8 +352,7 @@ def test_a_question_that_is_open_is_a_status_of_its_own(tmp_path: Path) -> None:
         exported(recording(who, names=("T0", "T1", "T0", "T2")), tmp_path / f"data/{who}.edf")
     done = forked(tmp_path, "init", "my-study", "--data", "data")
     assert done.returncode == 3
-    assert "To be answered before it runs:\nWhich events are the classes?" in done.stdout
-    assert "  answer the questions above in study.toml\n  shortloop study study.toml\n" in done.stdout
+    assert re.search("\nWhich events are the classes(.*\n)*  shortloop study study.toml\n", done.stdout)
     assert (tmp_path / "my-study/study.toml").is_file()
 
 
@@ -389,15 +370,8 @@ def test_the_command(tmp_path: Path) -> None:
     assert "  shortloop study study.toml\n  shortloop run\n" in done.stdout
     assert read_study(tmp_path / "my-study/study.toml").participants == ("P01", "P02", "P03")
     assert (tmp_path / "my-study/build_scripts/build_pipeline.py").is_file()
-    passed = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", ".", "tests"],
-        cwd=tmp_path / "my-study",
-        env={"PYTHONPATH": str(ROOT), "PATH": ""},
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
+    test = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", ".", "tests")
+    passed = ended(test, tmp_path / "my-study", PATH="")
     assert passed.returncode == 0, passed.stdout + passed.stderr
 
 

@@ -71,41 +71,9 @@ def test_recordings_that_are_fine(project: Path) -> None:
     write(project, NAMES[:2])
     done = forked(project, "study", "study.toml")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "study.toml is fine: study wrong, 2 participants" in done.stdout
-    assert "recordings of 2 participants were read, with trials: 28 × face, 24 × house" in done.stdout
+    assert re.search("is fine.*2 participants(.*\n)*.*28 × face, 24 × house", done.stdout)
     assert "beyond the recording" in done.stdout
     assert {each.name for each in project.iterdir()} == {"recordings", "study.toml"}  # nothing is kept
-
-
-def test_all_problems_of_all_participants_at_once(project: Path) -> None:
-    folder = project / "recordings"
-    (folder / "P1_test.edf").unlink()
-    cut = folder / "P2_study.edf"
-    cut.write_bytes(cut.read_bytes()[:-999])
-    (folder / "P2_test.edf").write_bytes(b"not a recording")
-    shutil.copy(folder / "P8_study.edf", folder / "P3_study.edf")
-    raw = make_raw(4)
-    exported(raw.copy().drop_channels(["Oz"]), folder / "P4_study.edf")
-    exported(make_raw(5, sfreq=256.0), folder / "P5_test.edf")
-    raw = make_raw(6)
-    exported(
-        raw.set_annotations(raw.annotations[raw.annotations.description != "house"]), folder / "P6_study.edf"
-    )
-    done = forked(project, "study", "study.toml")
-    assert done.returncode == 1
-    said = done.stdout
-    for words in (
-        ("P1", "P1_test.edf", "a file is missing"),
-        ("P8", "P3_study.edf", "a recording is there twice"),
-        ("P2", "P2_study.edf", "truncated"),
-        ("P2", "P2_test.edf", "not EDF"),
-        ("P6", "no trials of house"),
-        ("P4", "channels", "without Oz"),
-        ("P5", "sampling rate"),
-    ):
-        (message,) = [each for each in said.split("\n\n") if all(word in each for word in words)]
-        assert message.lstrip().split(".")[0].isdigit(), message
-    assert "study.toml: 7 problems" in said
 
 
 def test_settings_and_folders_are_one_problem_and_quick_opens_nothing(project: Path) -> None:
@@ -133,8 +101,7 @@ def test_all_mistakes_of_the_file_at_once(project: Path) -> None:
     file.write_text(right.replace("folds", "fold").replace("bins = 5", "bins = 0"), encoding="utf-8")
     done = forked(project, "study", "study.toml")
     assert done.returncode == 1
-    assert "2. the study file has an unknown key" in done.stdout
-    assert "1. the study file has a wrong value" in done.stdout
+    assert "unknown key" in done.stdout
     assert "study.toml: 2 problems; no data were opened" in done.stdout
     wrong = right.replace('"P1", "P2"', '"P1", "P1"').replace("files.test", "files.rest")
     file.write_text(wrong + "\n[input.preprocessing]\nbads.P9 = ['Cz']\n", encoding="utf-8")
@@ -145,7 +112,7 @@ def test_all_mistakes_of_the_file_at_once(project: Path) -> None:
     assert "P9 is no participant" in said
 
 
-def test_no_problem_hides_another(project: Path) -> None:
+def test_all_problems_of_all_participants_at_once(project: Path) -> None:
     """Of one participant: missing files, differences of two kinds; of several files of a phase each one."""
     folder = project / "recordings"
     for phase in ("study", "test"):
@@ -155,6 +122,12 @@ def test_no_problem_hides_another(project: Path) -> None:
     for phase in ("study", "test"):
         shutil.copy(folder / f"P3_{phase}.edf", folder / f"P4_{phase}.edf")
     exported(make_raw(5, sfreq=256.0).drop_channels(["Oz"]), folder / "P5_test.edf")
+    raw = make_raw(6)
+    raw.set_annotations(raw.annotations[raw.annotations.description != "house"])
+    exported(raw, folder / "P6_study.edf")
+    cut = folder / "P7_study.edf"
+    cut.write_bytes(cut.read_bytes()[:-999])
+    (folder / "P7_test.edf").write_bytes(b"not a recording")
     done = forked(project, "study", "study.toml")
     said = done.stdout.split("\n\n")
     for words in (
@@ -167,9 +140,14 @@ def test_no_problem_hides_another(project: Path) -> None:
         ("P4_test.edf", "a recording is there twice"),
         ("participant:  P5", "channels of the test phase"),
         ("participant:  P5", "sampling rate (Hz) of the test phase"),
+        ("participant:  P6", "no trials of house"),
+        ("participant:  P7", "P7_study.edf", "truncated"),
+        ("participant:  P7", "P7_test.edf", "not EDF"),
     ):
-        assert sum(all(word in each for word in words) for each in said) == 1, (words, done.stdout)
-    assert "study.toml: 9 problems" in done.stdout
+        (message,) = [each for each in said if all(word in each for word in words)]
+        assert message.lstrip().split(".")[0].isdigit(), message
+    assert "study.toml: 12 problems" in done.stdout
+    assert done.returncode == 1
 
 
 def test_a_file_that_may_not_be_read_hides_no_other_problem(project: Path) -> None:

@@ -407,7 +407,7 @@ def test_what_was_not_done_is_not_said() -> None:
         content = report_content(kind_result(), recordings=(FEATURES,), settings={"input": given})
         return recordings_table(content).caption
 
-    nothing = {"highpass": None, "bads": {}, "reject": {}, "interpolate": False}
+    nothing: Any = {"highpass": None, "bads": {}, "reject": {}, "interpolate": False}
     assert "Hz" not in caption(preprocessing=nothing)
     assert caption() == caption(format="npz") != caption(format="simulated")
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 import typer
+from refusal import refusal
 from toy_jobs import ToyJobs, toy_project, with_code
 
 from shortloop.analyses import Analysis, Compared, Comparison
@@ -137,13 +138,10 @@ main-3: scores A
 def test_the_cause_of_a_job_is_followed_up(two: ToyJobs, capsys: pytest.CaptureFixture[str]) -> None:
     assert said(capsys, "main-3") == WHY
     text = said(capsys, "main-5")
-    assert "built for build_toy small: 2 of 2 differ" in text
-    assert "· all: 2 of 2 jobs came out different" in text
-    assert "main-3 A (scores), and 1 more like it" in text
+    assert re.search(r"2 of 2 differ\n(.*\n)*.* all: 2 of 2 jobs .*\n.*main-3 A \(scores\), and 1 more", text)
     assert text.count("+    return x + 2") == 1
     text = said(capsys, "scores")  # jobs with one cause are told once
     assert text.startswith("2 × scores: main-3 A, main-4 B\n")
-    assert "main-3 is compared with main-0, in its place before" in text
     assert said(capsys, "scores", settings="small") == text
     assert "there is no older job of its kind" in said(capsys, "main-2")
 
@@ -152,9 +150,8 @@ def test_long_differences_are_cut(two: ToyJobs, capsys: pytest.CaptureFixture[st
     long = with_code(steps="\n".join(f"LINE_{number} = 1" for number in range(100)))
     two.make(code=long, previous="main-0")
     text = said(capsys, "main-6")
-    assert "LINE_1 = 1" in text
+    assert re.search(r"LINE_1 = 1\n(.*\n)*.*--full", text)
     assert "LINE_99 = 1" not in text
-    assert "more lines; `shortloop why --full` prints them" in text
     assert "LINE_99 = 1" in said(capsys, "main-6", full=True)
 
 
@@ -185,11 +182,8 @@ def test_of_the_file_that_the_environment_names(
         with Store() as store:
             SettingsFile(name, here / f"{name}.toml", "study", here / "none").note(store.index)
     monkeypatch.setenv(variable, str(file))
-    with pytest.raises(InputError, match="the stage has no job with these settings") as caught:
+    with refusal("no job with these settings", variable, file=here / file, expected="small"):
         print_why("scores", None, False)
-    assert caught.value.file == str(here / file)
-    assert variable in str(caught.value.found)
-    assert caught.value.expected == "small"
     alone = two.make("D", method="alone", pipeline="cells", settings="").job  # of a notebook, say
     two.ended("cells")
     assert said(capsys, "alone").startswith(f"{alone}: alone D\n")
@@ -206,9 +200,8 @@ def test_of_the_file_that_the_environment_names(
     ("what", "words"), [("main-70", "no such job"), ("sores", "group, scores"), ("other-1", "job id")]
 )
 def test_what_is_not_there_is_named(two: ToyJobs, what: str, words: str) -> None:
-    with pytest.raises(InputError) as caught:
+    with refusal("", words):
         print_why(what, None, False)
-    assert words in caught.value.message
 
 
 @pytest.fixture

@@ -68,17 +68,11 @@ def test_as_a_table(runs: Runs, capsys: pytest.CaptureFixture[str]) -> None:
 def test_as_json(runs: Runs, capsys: pytest.CaptureFixture[str], by_partition: bool) -> None:
     print_graph("build_toy", by_partition, None, as_json=True)
     (graph,) = json.loads(capsys.readouterr().out)["graphs"]
-    states = {
-        (node["stage"], node["partition"]): [node[each] for each in ("reuse", "build", "perhaps")]
-        for node in graph["nodes"]
-    }
+    found = {(each["stage"], each["partition"]): each for each in graph["nodes"]}
+    states = {of: [node[name] for name in ("reuse", "build", "perhaps")] for of, node in found.items()}
     if not by_partition:
-        assert states == {
-            ("load", None): [2, 0, 0],
-            ("fit", None): [0, 2, 0],
-            ("score", None): [0, 0, 2],
-            ("page", None): [0, 0, 1],
-        }
+        wanted = {"load": [2, 0, 0], "fit": [0, 2, 0], "score": [0, 0, 2], "page": [0, 0, 1]}
+        assert states == {(name, None): each for name, each in wanted.items()}
         return
     assert len(states) == 7
     assert states["fit", "A"] == [0, 1, 0]

@@ -45,32 +45,18 @@ def both(folder: Path, *arguments: str, status: int = 0) -> tuple[Any, str]:
 def run_record(folder: Path, number: int, **more: Any) -> None:
     runs = folder / "workdirs" / ".runs"
     runs.mkdir(exist_ok=True)
-    record = {
-        "format": 1,
-        "script": "build_toy",
-        "pipeline": "build_toy small",
-        "settings": "small",
-        "file": "/x/small.toml",
-        "text": "a = 1\n",
-        "part": "",
-        "began": 1.7e9,
-        "script_job": "main-9",
-        "exit": 0,
-        "seconds": 2.5,
-        "error": "",
-        "jobs": [["scores", "A", "main-0", True, "new"], ["scores", "B", "main-1", False, ""]],
-        **more,
-    }
+    record = {"format": 1, "script": "build_toy", "pipeline": "build_toy small", "settings": "small"}
+    record |= {"file": "/x/small.toml", "text": "a = 1\n", "part": "", "began": 1.7e9, "exit": 0}
+    record |= {"script_job": "main-9", "seconds": 2.5, "error": "", **more}
+    record["jobs"] = [["scores", "A", "main-0", True, "new"], ["scores", "B", "main-1", False, ""]]
     (runs / f"{number:05d}.json").write_text(json.dumps(record), encoding="ascii")
 
 
 def test_jobs(folder: Path) -> None:
     said, text = both(folder, "jobs")
     rows = [line.split() for line in text.splitlines()[1:-1]]
-    assert [[each["job"], each["stage"], each["partition"]] for each in said["jobs"]] == [
-        row[:3] for row in rows
-    ]
-    assert [each["state"] for each in said["jobs"]] == [row[-1] for row in rows]
+    names = ("job", "stage", "partition", "state")
+    assert [[each[name] for name in names] for each in said["jobs"]] == [[*row[:3], row[-1]] for row in rows]
     assert said["bytes"] == sum(each["bytes"] for each in said["jobs"]) > 0
     assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT.+[+-]\d\d:\d\d", each["made"]) for each in said["jobs"])
     assert document(forked(folder, "jobs", "--json", "--stage", "none"))["jobs"] == []

@@ -32,16 +32,8 @@ from shortloop.run.executor import run_pipeline
 def main(urd):
     return run_pipeline(urd, lambda run: run.build("scores", partition="A"), name="build_toy small")
 """
-LOOKING = [
-    ("plan", "toy"),
-    ("why", "main-1"),
-    ("why", "scores"),
-    ("show", "main-1"),
-    ("jobs",),
-    ("compare", "main-0", "main-1"),
-    ("verify",),
-    ("gc",),
-]
+LOOKING = [("plan", "toy"), ("why", "main-1"), ("why", "scores"), ("show", "main-1"), ("jobs",)]
+LOOKING += [("compare", "main-0", "main-1"), ("verify",), ("gc",)]
 Guard = Callable[[Path], AbstractContextManager[None]]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -49,7 +50,6 @@ def test_gc_deletes_when_it_is_told_to(jobs: ToyJobs, capsys: pytest.CaptureFixt
     text = said()
     assert text.splitlines()[1].split() == ["superseded", "scores", "2", "2.0", "MB", "20", "d", "40", "d"]
     assert "2 of 3 jobs would be deleted: 2.0 MB of 3.0 MB" in text
-    assert "--delete" in text
     assert "3 of 3 jobs would be deleted" in said(settings="small")  # a study that is not needed any more
     assert deleted() == []
     assert "deleted 2 jobs: 2.0 MB freed, 1.0 MB left" in said(really=True)
@@ -64,9 +64,7 @@ def test_gc_deletes_when_it_is_told_to(jobs: ToyJobs, capsys: pytest.CaptureFixt
 def test_a_damaged_job_is_named_and_set_aside(three: ToyJobs, capsys: pytest.CaptureFixture[str]) -> None:
     assert verify_jobs(False) == 0
     first, *_, last = capsys.readouterr().out.splitlines()
-    assert first.startswith("3 jobs, 3")
-    assert "KB, read in " in first
-    assert first.endswith("all are as they were recorded")
+    assert re.match("3 jobs, 3.*KB.*all are as they were recorded", first)
     assert "OUTPUT/" in last  # what is left out
     three.damage("main-1")
     for _ in range(2):

@@ -14,7 +14,7 @@ from in_process import do_job
 from refusal import refusal
 from toy_stages import Numbers, Powers, task_of
 
-from shortloop.base.errors import InputError, TransientError
+from shortloop.base.errors import TransientError
 from shortloop.exax.declare import stage
 from shortloop.stages.dataset import Dataset
 from shortloop.stages.needs import Needs, amount_of, needs_of
@@ -122,9 +122,8 @@ def test_jobs_in_other_words_are_no_options(written: str, is_text: bool) -> None
     if annotation in (Job, Job | None):  # they are these
         assert not fields_of(other).options
         return
-    with refusal("unsupported type for a job", field="Other.panel") as caught:
+    with refusal("unsupported type for a job", "Job, list[Job], Job | None, Dataset", field="Other.panel"):
         fields_of(other)
-    assert str(caught.value.expected).startswith("Job, list[Job], Job | None, Dataset, ")
 
 
 def test_options_are_of_their_types() -> None:
@@ -163,19 +162,15 @@ class Gone(dict[str, Path]):
     ],
 )
 def test_an_option_of_another_type_is_named(change: dict[str, Any], field: str, found: str) -> None:
-    with refusal("an option of Plain has the wrong type", field=field) as caught:
+    with refusal("an option of Plain has the wrong type", found, field=field) as caught:
         typed_options(Plain, {**GIVEN, **change}, FILES)
-    assert str(caught.value.found).startswith(found)
     assert len(str(caught.value.found)) <= 200
     assert caught.value.expected
 
 
 def test_options_that_are_missing_or_unknown_are_named_and_lost_files_are_none() -> None:
-    with refusal(
-        "Plain got wrong options",
-        found="no count, no file, cuont, panel",
-        expected="name, count, price, shares, table, file, files",
-    ):
+    known = "name, count, price, shares, table, file, files"
+    with refusal("Plain got wrong options", found="no count, no file, cuont, panel", expected=known):
         typed_options(Plain, {"name": "a", "cuont": 3, "panel": "main-1"}, FILES)
     # It may be there the next time: no job may keep that as its result.
     for given in (GIVEN, {**GIVEN, "files": {"a": ["c1"]}}):
@@ -337,13 +332,8 @@ REFUSED: dict[str, list[Any]] = {
 
 @pytest.mark.parametrize(("name", "value"), [(name, each) for name in REFUSED for each in REFUSED[name]])
 def test_what_cannot_be_is_refused_where_it_is_written(name: str, value: Any) -> None:
-    with pytest.raises(InputError) as error:
+    with refusal("", __file__, field=name, found=repr(value), stage="Bad"):
         type("Bad", (Stage,), {"__module__": __name__, name: value})
-    said = str(error.value)
-    assert f"field:        {name}" in said
-    assert f"found:        {value!r}" in said
-    assert "stage:        Bad" in said
-    assert __file__ in said
 
 
 def test_an_option_of_such_a_name_is_refused_and_a_class_says_it_itself() -> None:

@@ -117,17 +117,11 @@ OF_ALL: dict[str, tuple[Give, Use]] = {
     "own object": (lambda files: each(files, lambda f: Recording(f.path)), lambda it: it.mean()),
     "text with a path": (lambda files: each(files, lambda f: f"sqlite:///{f.path}"), query),
     "lazy frame": (lambda files: each(files, scan), lambda rows: rows.collect()["x"].mean()),
-    "dataset": (
-        lambda files: each(files, arrow_dataset),
-        lambda rows: rows.to_table()["x"][0].as_py(),
-    ),
+    "dataset": (lambda files: each(files, arrow_dataset), lambda rows: rows.to_table()["x"][0].as_py()),
     "global": (keep_grand, lambda x: x - GRAND["mean"]),
     "class": (keep_in_class, lambda x: float(Paths.folder.name.removeprefix("content")) + x),
-    "cache": (
-        lambda files: each(files, forget_first),
-        lambda path: first_of_all() + 0 * len(str(path)),
-    ),
-}  # fmt: skip
+    "cache": (lambda files: each(files, forget_first), lambda path: first_of_all() + 0 * len(str(path))),
+}
 PLAIN: dict[str, tuple[Give, Use]] = {
     "array": (lambda files: each(files, lambda f: np.loadtxt(f.path)), lambda x: x.mean()),
     "map of a file": (lambda files: each(files, lambda f: np.loadtxt(f.path)[:]), lambda x: x.mean()),

@@ -102,10 +102,8 @@ def test_a_key_holds_the_estimator_that_it_trains_and_no_other(settings: dict[st
     estimator = estimator_of(settings)
     own = type(estimator).__module__
     estimators = {record.__module__ for record in RECORDS.values()}
-    solvers = {module for name in estimators for module in closure(method, [name])[0]} - set(
-        closure(method)[0]
-    )
-    assert estimators < solvers
+    solvers = {module for name in estimators for module in closure(method, [name])[0]}
+    assert estimators < solvers - set(closure(method)[0])
     more = estimator.modules(batched=stage == "permute")
     held = set(closure(method, more)[0])
     assert held & estimators == {own}
@@ -163,12 +161,9 @@ def test_predictions(path: str, params: dict[str, Any], n_classes: int) -> None:
     assert settings(path, params).is_linear is linear
     assert (fitted.weights is not None) is linear
     if linear:
-        assert fitted.weights is not None
-        assert fitted.intercepts is not None
-        assert fitted.weights.shape == (n_classes, 20)
-        found = fresh @ fitted.weights.T + fitted.intercepts
-        decisions = expected.decision_function(fresh)
-        np.testing.assert_allclose(found[:, 1] if n_classes == 2 else found, decisions, rtol=1e-7, atol=1e-9)
+        assert np.shape(fitted.weights) == (n_classes, 20)
+        theirs = expected.decision_function(fresh)
+        np.testing.assert_allclose(decisions_as_sklearn(fitted, fresh), theirs, rtol=1e-7, atol=1e-9)
 
 
 @pytest.mark.parametrize("within", [False, True])
@@ -225,9 +220,7 @@ def test_wrong_estimators_are_refused(path: str, params: dict[str, Any], field: 
 
 def test_parameters_that_exclude_each_other_are_explained() -> None:
     x, labels, _ = problem(7, 3)
-    wrong = settings(
-        "sklearn.discriminant_analysis.LinearDiscriminantAnalysis", {"solver": "svd", "shrinkage": "auto"}
-    )
+    wrong = settings(LINEAR[0][0], {"solver": "svd", "shrinkage": "auto"})
     with refusal("shrinkage not supported", field="estimator"):
         wrong.fit(x, labels)
 
@@ -300,7 +293,6 @@ def test_code_that_fails(module: Path, old: str, new: str, line: int | None, wor
         own_class(module).make()
     error = caught.value
     assert words in str(error.found)
-    assert module.stem in str(error.found)
     if line is not None:
         assert error.file == f"{module}, line {line}"
     assert error.hint
@@ -354,8 +346,7 @@ def test_fits_of_one_object_are_apart_with_weights_of_classes_or_without() -> No
 
 def decisions(fitted: Fitted, x: np.ndarray) -> np.ndarray:
     assert fitted.weights is not None
-    assert fitted.intercepts is not None
-    found: np.ndarray = x @ fitted.weights.T + fitted.intercepts
+    found: np.ndarray = x @ fitted.weights.T + np.asarray(fitted.intercepts)
     return found
 
 
@@ -364,18 +355,13 @@ def decisions(fitted: Fitted, x: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("C", [1.0, 0.05])
 def test_decisions_of_the_matlab_svm(n_classes: int, scale: float | str, C: float) -> None:
     x, labels, fresh = problem(n_classes, n_classes)
-    if scale == "auto":
-        divisor = float(np.median(cdist(x, x)[labels[:, np.newaxis] != labels]))
-    else:
-        divisor = float(scale)
+    apart = np.median(cdist(x, x)[labels[:, np.newaxis] != labels])
+    divisor = float(apart if scale == "auto" else scale)
     fitted = MatlabSvmSettings(C=C, kernel_scale=scale, tol=1e-10).fit(x, labels)
-    found = decisions(fitted, fresh)
-    machine = SVC(kernel="linear", C=C, tol=1e-10)
-    each = [
-        machine.fit(x / divisor, labels == k).decision_function(fresh / divisor) for k in range(n_classes)
-    ]
+    machine, seen = SVC(kernel="linear", C=C, tol=1e-10), fresh / divisor
+    each = [machine.fit(x / divisor, labels == k).decision_function(seen) for k in range(n_classes)]
     expected = np.stack(each, axis=1)
-    np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())
+    np.testing.assert_allclose(decisions(fitted, fresh), expected, atol=1e-5 * np.abs(expected).max())
     clear = np.diff(np.sort(expected, axis=1)[:, -2:], axis=1)[:, 0] > 1e-4
     assert clear.mean() > 0.9
     one_vs_rest = OneVsRestClassifier(SVC(kernel="linear", C=C, tol=1e-10)).fit(x / divisor, labels)
@@ -414,10 +400,8 @@ def uneven(seed: int, classes: int, features: int, most: int = 50) -> tuple[np.n
     return x, labels
 
 
-def decisions_of_weights(fitted: Fitted, x: np.ndarray) -> np.ndarray:
-    assert fitted.weights is not None
-    assert fitted.intercepts is not None
-    found = np.asarray(x @ fitted.weights.T + fitted.intercepts)
+def decisions_as_sklearn(fitted: Fitted, x: np.ndarray) -> np.ndarray:
+    found = decisions(fitted, x)
     return found[:, 1] if found.shape[1] == 2 else found
 
 
@@ -448,7 +432,7 @@ def test_decisions_are_as_of_sklearn(estimator: EstimatorSettings, peer: Any, at
         for features in (12, 130):
             x, labels = uneven(seed, classes, features)
             new = uneven(seed + 100, classes, features)[0]
-            found = decisions_of_weights(estimator.fit(x, labels, balanced=True), new)
+            found = decisions_as_sklearn(estimator.fit(x, labels, balanced=True), new)
             np.testing.assert_allclose(found, peer.fit(x, labels).decision_function(new), atol=atol)
 
 
@@ -474,7 +458,7 @@ def test_matlab_svm(seed: int) -> None:
         new = uneven(seed + 100, classes, 40)[0]
         fitted = estimator.fit(x, labels, balanced=True)
         reference = OneVsRestClassifier(machine).fit(x / 10, labels).decision_function(new / 10)
-        np.testing.assert_allclose(decisions_of_weights(fitted, new), reference, atol=1e-5)
+        np.testing.assert_allclose(decisions_as_sklearn(fitted, new), reference, atol=1e-5)
 
 
 @pytest.mark.parametrize("estimator", ALL, ids=lambda each: each.kind)

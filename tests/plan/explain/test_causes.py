@@ -126,12 +126,10 @@ def test_jobs_are_grouped_by_cause_stage_and_run(jobs: ToyJobs) -> None:
 
 def test_differences_of_arrays(tmp_path: Path) -> None:
     nan = np.nan
-    one = result_with(
-        tmp_path / "a", same=[1.0, nan], numbers=[[1, 2], [3, 4]], words=["a", "b"], shape=[1], gone=[1]
-    )
-    other = result_with(
-        tmp_path / "b", same=[1.0, nan], numbers=[[1, 2], [3, 9]], words=["a", "c"], shape=[1, 2], more=[1.0]
-    )
+    first = {"same": [1.0, nan], "numbers": [[1, 2], [3, 4]], "words": ["a", "b"], "shape": [1], "gone": [1]}
+    second = {"same": [1.0, nan], "numbers": [[1, 2], [3, 9]], "words": ["a", "c"], "shape": [1, 2]}
+    one = result_with(tmp_path / "a", **first)
+    other = result_with(tmp_path / "b", **second, more=[1.0])
     assert list(array_differences(one, other)) == [
         ArrayDifference("same", "2 float64", "2 float64", 0, None),
         ArrayDifference("numbers", "2 × 2 int64", "2 × 2 int64", 1, 5.0),

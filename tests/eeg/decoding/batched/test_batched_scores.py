@@ -73,11 +73,9 @@ def test_as_one_by_one(estimator: Any, n_classes: int, n_features: int, scaling:
         how["score"] = score
         curve, plane = at_once(train, shuffled, folds, test, test_labels, within=within, **how)
         for i, each in enumerate(shuffled):
-            expected = retrained_scores(
-                train, each, folds, test, test_labels, within=within, n_classes=n_classes, **how
-            )
+            known = {**how, "within": within, "n_classes": n_classes}
+            expected: Any = retrained_scores(train, each, folds, test, test_labels, **known)
             np.testing.assert_allclose(curve[i], expected[0], rtol=1e-13)
-            assert expected[1] is not None
             np.testing.assert_allclose(plane[i], expected[1], rtol=1e-13)
         if within:
             np.testing.assert_array_equal(np.diagonal(plane, axis1=1, axis2=2), curve)
@@ -117,9 +115,8 @@ def test_class_without_training_trials(n_classes: int, n_features: int, estimato
     how: dict[str, Any] = {"decoding": settings(), "estimator": estimator, "within": True}
     curve, plane = at_once(train, shuffled, folds, train, None, **how)
     for i, each in enumerate(shuffled):
-        expected = retrained_scores(train, each, folds, train, None, n_classes=n_classes, **how)
+        expected: Any = retrained_scores(train, each, folds, train, None, n_classes=n_classes, **how)
         np.testing.assert_allclose(curve[i], expected[0], rtol=1e-13)
-        assert expected[1] is not None
         np.testing.assert_allclose(plane[i], expected[1], rtol=1e-13)
 
 
@@ -128,10 +125,9 @@ def test_class_that_is_missing(estimator: Any) -> None:
     train, labels, _, _ = recordings(3, 5, True)
     alone = (labels == 2).astype(np.int32)
     labellings = Labellings(labels[np.newaxis], alone, 3, 2)
+    how: dict[str, Any] = {"within": True, "decoding": settings(), "estimator": estimator}
     with refusal("every class in every fold"):
-        batched_scores.batched_scores(
-            train[0], labellings, None, None, within=True, decoding=settings(), estimator=estimator
-        )
+        batched_scores.batched_scores(train[0], labellings, None, None, **how)
     with refusal("unknown class"):
         Labellings(labels[np.newaxis] + 1, alone, 3, 2)
 
@@ -143,14 +139,9 @@ def test_constant_features_are_left_out(estimator: Any, n_features: int) -> None
     folds = stratified_folds(labels, N_FOLDS, 0)
     train[:, folds != 1, 1] = -3.0  # constant but for the held-out trials of one fold
     scores = []
+    how: dict[str, Any] = {"within": False, "decoding": settings(), "estimator": estimator, "score": "auc"}
     for constant in (5.0, 1e6):
         train[:, :, 0] = constant
-        how: dict[str, Any] = {
-            "within": False,
-            "decoding": settings(),
-            "estimator": estimator,
-            "score": "auc",
-        }
         scores.append(at_once(train, labels[np.newaxis], folds, test, test_labels, **how))
     for found, other in zip(*scores, strict=True):
         assert np.isfinite(found).all()

@@ -35,8 +35,7 @@ def by_sklearn(x: np.ndarray, labels: np.ndarray, C: float, tol: float = TIGHT) 
 
 def decisions(fitted: Fitted, x: np.ndarray) -> np.ndarray:
     assert fitted.weights is not None
-    assert fitted.intercepts is not None
-    found: np.ndarray = x @ fitted.weights.T + fitted.intercepts
+    found: np.ndarray = x @ fitted.weights.T + np.asarray(fitted.intercepts)
     return found
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 from packaging.requirements import Requirement
+from python_process import ended
 from refusal import refusal
 from refused import refusing
 from source_tree import METHODS, MODULES, PROJECT, ROOT, SCRIPTS, id_of, imports_of, tree_of
@@ -143,14 +143,7 @@ def test_the_public_workflow_tests_every_python_before_a_release() -> None:
 
 
 def run_without(folder: Path, code: str, *libraries: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": f"{refusing(folder, libraries)}:{ROOT}"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return ended(["-c", code], PYTHONPATH=f"{refusing(folder, libraries)}:{ROOT}")
 
 
 def test_what_is_missing_is_named_with_what_to_install() -> None:

@@ -7,7 +7,6 @@ import os
 import re
 import socket
 import ssl
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from deploy_compose import DEPLOY, Machines, free_port, listens, machines, make_certificates, services_of
+from python_process import finished
 
 dask = pytest.importorskip("dask", reason="dask is not installed")
 distributed = pytest.importorskip("distributed", reason="distributed is not installed")
@@ -114,14 +114,8 @@ def test_the_check_of_the_page_on_clusters_works(cluster: Cluster) -> None:
     }
     without = {name: value for name, value in given.items() if not name.endswith("CERT")}
     for variables, works in ((given, True), (without, False)):
-        done = subprocess.run(
-            [sys.executable, "-c", code.replace("tls://scheduler.example:8786", cluster.address)],
-            env=cluster.machines.environment(variables),
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        here = code.replace("tls://scheduler.example:8786", cluster.address)
+        done = finished([sys.executable, "-c", here], None, cluster.machines.environment(variables))
         assert (done.returncode == 0) == works, done.stderr
         assert ("processes=2 threads=2" in done.stdout) == works
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from deploy_compose import DEPLOY, MissingVariable, image_environment, services_of
+from python_process import finished
 from source_tree import ROOT
 
 from shortloop.stages.threads import VARIABLES
@@ -170,14 +171,8 @@ def test_compose_reads_the_same(name: str) -> None:
     command = compose()
     if command is None:
         pytest.skip("docker compose is not installed")
-    done = subprocess.run(
-        [*command, "-f", DEPLOY / name, "config", "--format", "json"],
-        env={"PATH": os.environ["PATH"], "HOME": "/nonexistent", **GIVEN},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    alone = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", **GIVEN}
+    done = finished([*command, "-f", DEPLOY / name, "config", "--format", "json"], None, alone)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)["services"]
     said = services_of(name, GIVEN)

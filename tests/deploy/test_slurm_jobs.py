@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from deploy_compose import DEPLOY, Machines, machines, make_certificates
+from python_process import finished
 
 pytest.importorskip("dask_jobqueue", reason="dask-jobqueue is not installed")
 
@@ -49,15 +50,8 @@ def options(*more: str) -> list[str]:
 def run(
     project: Path, *more: str, environment: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, DEPLOY / "slurm.py", *options(*more)],
-        cwd=project,
-        env=environment or {**os.environ, "PYTHONPATH": str(DEPLOY.parent)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    alone = environment or {**os.environ, "PYTHONPATH": str(DEPLOY.parent)}
+    return finished([sys.executable, DEPLOY / "slurm.py", *options(*more)], project, alone)
 
 
 def test_the_job_has_what_was_asked_for(project: Path) -> None:

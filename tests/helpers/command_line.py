@@ -12,6 +12,8 @@ import traceback
 from pathlib import Path
 from typing import NoReturn
 
+from python_process import finished
+
 from shortloop.__main__ import main
 from shortloop.keys.methods import forget_methods
 
@@ -22,15 +24,8 @@ def shortloop(
     folder: Path, *arguments: str, library: Path | str = ROOT, columns: int = 200
 ) -> subprocess.CompletedProcess[str]:
     kept = {name: value for name, value in os.environ.items() if name != "STUDY"}
-    return subprocess.run(
-        [sys.executable, "-m", "shortloop", *arguments],
-        cwd=folder,
-        env={**kept, "PYTHONPATH": str(library), "COLUMNS": str(columns)},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    alone = {**kept, "PYTHONPATH": str(library), "COLUMNS": str(columns)}
+    return finished([sys.executable, "-m", "shortloop", *arguments], folder, alone)
 
 
 PROJECT = ("build_scripts", "dev", "methods")

@@ -28,20 +28,21 @@ def python(
     )
 
 
+def finished(
+    command: Sequence[str | Path], cwd: Path | None, env: Mapping[str, str] | None = None, timeout: float = 60
+) -> CompletedProcess[str]:
+    """A program that has ended; it may have failed."""
+    return subprocess.run(
+        command, cwd=cwd, env=env, capture_output=True, text=True, timeout=timeout, check=False
+    )
+
+
 def ended(
     command: Sequence[str | Path], cwd: Path | None = None, **environment: str
 ) -> CompletedProcess[str]:
-    """A program, or options of this Python as ``-c``, that has ended; it may have failed."""
+    """The same of a program, or options of this Python as ``-c``, with more in its environment."""
     program = [sys.executable] if str(command[0]).startswith("-") else []
-    return subprocess.run(
-        [*program, *command],
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return finished([*program, *command], cwd, {**os.environ, "PYTHONPATH": str(ROOT), **environment})
 
 
 def line_of(process: Popen[str]) -> str:

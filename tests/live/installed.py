@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from live_project import AX, ROOT
+from python_process import finished
 
 FOLDERS = ("shortloop", "methods", "build_scripts", "dev")
 FILES = ("setup.py", "pyproject.toml", "README.md", "LICENSE")
@@ -86,15 +87,9 @@ class Environment:
         """A command of this environment, e.g. ``"shortloop", "run"``."""
         dropped = ("_NUM_THREADS", "PYTHONDONTWRITEBYTECODE", "PYTHONPATH", "STUDY")
         kept = {name: each for name, each in os.environ.items() if not name.endswith(dropped)}
-        return subprocess.run(
-            [self.python.with_name(str(command[0])), *command[1:]],
-            cwd=folder,
-            env={**kept, "USER": "tester", "SHORTLOOP_SLICES": "2", **environment},
-            capture_output=True,
-            text=True,
-            timeout=500,
-            check=False,
-        )
+        alone = {**kept, "USER": "tester", "SHORTLOOP_SLICES": "2", **environment}
+        program = self.python.with_name(str(command[0]))
+        return finished([program, *command[1:]], folder, alone, 500)
 
     def works(self, folder: Path, *command: str | Path) -> str:
         """The same of a command that must work; what it said."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from live_project import PATIENCE, ROOT
+from python_process import finished
 from test_live_commands import STUDY
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -36,15 +36,8 @@ def said_in(clone: Path, commands: str, **environment: str) -> str:
     """What commands of a shell say, each of which must work."""
     dropped = ("MAKE", "MFLAGS", "PYTEST", "COVERAGE", "PYTHONDONTWRITEBYTECODE", "STUDY", "SHORTLOOP")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
-    done = subprocess.run(
-        ["bash", "-e", "-c", commands],
-        cwd=clone,
-        env={**kept, "USER": "tester", "SHORTLOOP_SLICES": "2", **environment},
-        capture_output=True,
-        text=True,
-        timeout=2 * PATIENCE,
-        check=False,
-    )
+    alone = {**kept, "USER": "tester", "SHORTLOOP_SLICES": "2", **environment}
+    done = finished(["bash", "-e", "-c", commands], clone, alone, 2 * PATIENCE)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 import sys
 from typing import Any
 
 import pytest
+from python_process import finished
 
 pytest.importorskip("ray")
 pytestmark = [
@@ -100,14 +100,8 @@ engine.close()
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    done = subprocess.run(
-        ["unshare", "-rn", "sh", "-c", NETWORKS, "sh", sys.executable, "-c", CODE],
-        cwd=tmp_path_factory.mktemp("r"),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    command = ["unshare", "-rn", "sh", "-c", NETWORKS, "sh", sys.executable, "-c", CODE]
+    done = finished(command, tmp_path_factory.mktemp("r"), timeout=300)
     if done.returncode == NO_NETWORKS or done.stderr.startswith("unshare:"):
         pytest.skip("no networks can be made here, which need unshare, ip and nsenter")
     assert "FOUND" in done.stdout, done.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable
@@ -16,6 +15,7 @@ import pandas as pd
 import pytest
 from cases import first_cases
 from panel_fits import fit_groups
+from python_process import finished
 
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel import batch
@@ -86,18 +86,10 @@ for columns in (x, np.stack([x[0], rng.standard_normal(4000), x[2]])):
 def test_bits_do_not_depend_on_where_compiled_code_comes_from(tmp_path: Path) -> None:
     """Compiled here, or read from the cache: what is not inlined may be taken from another module then."""
     code = FITTED.replace("HELPERS", repr(str(Path(__file__).parents[1] / "helpers")))
-    environment = {
-        **os.environ,
-        "NUMBA_CACHE_DIR": str(tmp_path),
-        "PYTHONPATH": str(Path(__file__).parents[2]),
-    }
-    said = [
-        subprocess.run(
-            [sys.executable, "-c", code], env=environment, check=True, capture_output=True, text=True
-        ).stdout.splitlines()
-        for _ in range(2)
-    ]
-    assert len(said[0]) > 100
+    own = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2])}
+    done = [finished([sys.executable, "-c", code], None, own, 600) for _ in range(2)]
+    said = [each.stdout.splitlines() for each in done]
+    assert len(said[0]) > 100, done[0].stderr
     assert said[0] == said[1]
 
 

@@ -161,7 +161,7 @@ def test_predictions(path: str, params: dict[str, Any], n_classes: int) -> None:
     assert settings(path, params).is_linear is linear
     assert (fitted.weights is not None) is linear
     if linear:
-        assert np.shape(fitted.weights) == (n_classes, 20)
+        assert np.asarray(fitted.weights).shape == (n_classes, 20)
         theirs = expected.decision_function(fresh)
         np.testing.assert_allclose(decisions_as_sklearn(fitted, fresh), theirs, rtol=1e-7, atol=1e-9)
 

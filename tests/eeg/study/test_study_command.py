@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
@@ -15,6 +13,7 @@ from command_line import ROOT, forked
 from on_a_terminal import on_a_terminal
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
+from python_process import ended
 
 from shortloop.cli.study import check_file
 from shortloop.eeg.analysis import ANALYSIS
@@ -54,16 +53,9 @@ def test_the_name_of_a_study_file(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 def test_an_output_that_cannot_hold_every_letter(tmp_path: Path) -> None:
     (tmp_path / "µ.toml").write_bytes(DEFAULT_STUDY.read_bytes())
-    done = subprocess.run(
-        [sys.executable, "-m", "shortloop", "study", "µ.toml"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "ascii"},
-        capture_output=True,
-        timeout=60,
-        check=False,
-    )
+    done = ended(["-m", "shortloop", "study", "µ.toml"], tmp_path, PYTHONIOENCODING="ascii")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(rb"\xb5.toml is fine")
+    assert done.stdout.startswith(r"\xb5.toml is fine")
 
 
 TAGS = ("format", "kind")  # which of several tables it is: documented by the table

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -126,10 +127,10 @@ def test_jobs_are_grouped_by_cause_stage_and_run(jobs: ToyJobs) -> None:
 
 def test_differences_of_arrays(tmp_path: Path) -> None:
     nan = np.nan
-    first = {"same": [1.0, nan], "numbers": [[1, 2], [3, 4]], "words": ["a", "b"], "shape": [1], "gone": [1]}
-    second = {"same": [1.0, nan], "numbers": [[1, 2], [3, 9]], "words": ["a", "c"], "shape": [1, 2]}
-    one = result_with(tmp_path / "a", **first)
-    other = result_with(tmp_path / "b", **second, more=[1.0])
+    alike: Any = {"same": [1.0, nan]}
+    first: Any = {"numbers": [[1, 2], [3, 4]], "words": ["a", "b"], "shape": [1], "gone": [1]}
+    second: Any = {"numbers": [[1, 2], [3, 9]], "words": ["a", "c"], "shape": [1, 2], "more": [1.0]}
+    one, other = (result_with(tmp_path / n, **alike, **each) for n, each in (("a", first), ("b", second)))
     assert list(array_differences(one, other)) == [
         ArrayDifference("same", "2 float64", "2 float64", 0, None),
         ArrayDifference("numbers", "2 × 2 int64", "2 × 2 int64", 1, 5.0),

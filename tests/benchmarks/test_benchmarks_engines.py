@@ -135,17 +135,11 @@ def test_tables_compare_runs_with_each_other_and_say_what_is_left_out() -> None:
         times = {"start": spread([0.1]), "each": spread(each), "fits": spread([0.4])}
         return {"units": units, "overhead": spread(over), **times}
 
-    result = {
-        "workers": 2,
-        "fits": 500,
-        "unit_ms": spread([1.0]),
-        "left_out": {"ray": "ray is not installed", "Ray: a task a unit, ray.get": "ray is not installed"},
-        "engines": {
-            "slices": {**found(1000, [510.0, 1020.0], [9.0, 11.0]), "idle": spread([5.0])},
-            "joblib": found(1000, [530.0, 530.0], [30.0, 30.0]),
-        },
-        "plain": {COUNTERPARTS["slices"]: found(1000, [1020.0, 2040.0], [20.0, 20.0])},
-    }
+    slices = {**found(1000, [510.0, 1020.0], [9.0, 11.0]), "idle": spread([5.0])}
+    result = {"workers": 2, "fits": 500, "unit_ms": spread([1.0])}
+    result["engines"] = {"slices": slices, "joblib": found(1000, [530.0, 530.0], [30.0, 30.0])}
+    result["plain"] = {COUNTERPARTS["slices"]: found(1000, [1020.0, 2040.0], [20.0, 20.0])}
+    result["left_out"] = dict.fromkeys(("ray", "Ray: a task a unit, ray.get"), "ray is not installed")
     engines, peers, fits = tables_of_overhead(result)
     slices, joblib, ray = engines["rows"]
     assert slices[3:] == ["10.0 µs (9.00–11.0)", "10 µs", "yes", "20.0 µs (20.0–20.0)", "0.500 (0.500–0.500)"]
@@ -159,14 +153,7 @@ def test_tables_compare_runs_with_each_other_and_say_what_is_left_out() -> None:
 
 
 def test_all_workers_are_measured_and_some_between() -> None:
-    ladders = {
-        1: [1],
-        2: [1, 2],
-        3: [1, 2, 3],
-        4: [1, 2, 3, 4],
-        6: [1, 2, 3, 4, 6],
-        32: [1, 2, 3, 4, 8, 16, 32],
-    }
+    ladders = {1: [1], 3: [1, 2, 3], 6: [1, 2, 3, 4, 6], 32: [1, 2, 3, 4, 8, 16, 32]}
     assert {most: ladder(most) for most in ladders} == ladders
 
 
@@ -177,16 +164,8 @@ def test_speed_up_is_over_one_slice_of_the_same_run() -> None:
     assert found["slices"]["1"]["speedup"]["values"] == [1.0, 1.0]
     assert found["slices"]["2"]["speedup"] == with_interval([2.0, 2.0])
     assert found["ray"]["1"]["speedup"]["mean"] == pytest.approx(0.8)
-    # Student's t with one degree of freedom, of the logarithms of 1.25 and 2.
-    half = 12.7062 * math.log(2.0 / 1.25) / 2
-    middle = math.sqrt(1.25 * 2.0)
-    two = found["ray"]["2"]["speedup"]
-    assert (two["mean"], two["low"], two["high"]) == pytest.approx(
-        (middle, middle * math.exp(-half), middle * math.exp(half)), rel=1e-4
-    )
+    assert found["ray"]["2"]["speedup"] == with_interval([1.25, 2.0])
     assert found["ray"]["2"]["seconds"]["median"] == 14.0
-    alone = speedups({"slices": {1: [3.0]}}, [3.0])["slices"]["1"]["speedup"]
-    assert (alone["mean"], alone["low"], alone["high"]) == (1.0, None, None)
 
 
 def test_table_of_speed_up_has_a_row_for_each_number_of_workers() -> None:

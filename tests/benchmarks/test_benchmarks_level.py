@@ -35,17 +35,10 @@ def test_labels_are_shuffled_within_folds(people: list[Noise]) -> None:
 def test_scores_are_those_of_the_stage_that_trains_again(people: list[Noise], name: str) -> None:
     asked, noise = CLASSIFIERS[name], people[0]
     for row in (0, 4):
-        curve, plane = retrained_scores(
-            noise.train,
-            noise.labels[row],
-            noise.folds,
-            noise.test if asked.generalizes else None,
-            noise.test_labels[row],
-            within=False,
-            n_classes=3,
-            decoding=asked.decoding,
-            estimator=asked.estimator,
-        )
+        how: dict[str, Any] = {"decoding": asked.decoding, "estimator": asked.estimator, "n_classes": 3}
+        test = noise.test if asked.generalizes else None
+        given = (noise.train, noise.labels[row], noise.folds, test, noise.test_labels[row])
+        curve, plane = retrained_scores(*given, within=False, **how)
         found = noise.scores(asked, row)
         np.testing.assert_array_equal(found["curve"][row], curve)
         assert ("plane" in found) == (plane is not None)

@@ -51,11 +51,12 @@ def measured(seconds: float, jobs: int = 3) -> dict[str, Any]:
 def some() -> dict[str, Any]:
     sides = ["0ld0ld0", "HEAD 1234567"]
     old, new = sides
+    cold = [
+        [{**measured(8.0, 12), "busy": 0.5, "span": 7.0}],
+        [{**measured(4.0, 7), "busy": 0.9, "span": 3.0}],
+    ]
     cases = {
-        COLD: {
-            old: [{**measured(8.0, 12), "busy": 0.5, "span": 7.0}],
-            new: [{**measured(4.0, 7), "busy": 0.9, "span": 3.0}],
-        },
+        COLD: dict(zip(sides, cold, strict=True)),
         "200 toy jobs, cold": {old: [measured(3.0)], new: [measured(1.5)], EXAX: [measured(2.0)]},
         "8 jobs that sleep 1 s, dask": {new: [{**measured(6.0, 8), "span": 4.5}]},
     }

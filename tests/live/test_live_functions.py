@@ -4,6 +4,7 @@ are not computed again, and what comes out is what would come out anew, on any n
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -119,12 +120,9 @@ def test_results_of_every_kind_are_read_back(project: FunctionsProject) -> None:
     assert found["means"].read_bytes().startswith(b"\x89PNG")
     # `panel["rows"]` imports pandas, though the file of the fit does not.
     assert {"pandas", "pyarrow"} <= project.manifest(fit.job)["parts"]["versions"].keys()
-    assert {"matplotlib", "polars"}.isdisjoint(
-        project.manifest(project.last_result("panel").job)["parts"]["versions"]
-    )
-    shown = project.shortloop("show", found.job).stdout
-    assert "pandas" in shown
-    assert "polars" in shown
+    versions = project.manifest(project.last_result("panel").job)["parts"]["versions"]
+    assert {"matplotlib", "polars"}.isdisjoint(versions)
+    assert re.search("pandas(.|\n)*polars", project.shortloop("show", found.job).stdout)
     assert {file.name for file in (project.folder / "results/panel").iterdir()} == {
         "page.html", "raw.bin", "means.png", "means.pdf", "pandas.parquet", "polars.parquet", "summary.json"
     }  # fmt: skip
@@ -160,10 +158,8 @@ def test_only_units_that_read_something_else_are_computed(
         assert anew.job != found.job
         for name in ("line.npy", "mean.npy", "n.npy", "firm.npy", "last.parquet", "units.rows"):
             assert (found.path / name).read_bytes() == (anew.path / name).read_bytes()
-    taken = len(firms) - len(computed)
-    assert f"{taken} of {len(firms)} read the same" in " ".join(
-        project.shortloop("show", found.job).stdout.split()
-    )
+    shown = " ".join(project.shortloop("show", found.job).stdout.split())
+    assert f"{len(firms) - len(computed)} of {len(firms)} read the same" in shown
 
 
 def test_a_plan_takes_it_that_tables_stay_tables(project: FunctionsProject) -> None:
@@ -172,9 +168,7 @@ def test_a_plan_takes_it_that_tables_stay_tables(project: FunctionsProject) -> N
     project.write_panel(FIRMS)
     project.go()
     project.write_panel(FIRMS, c=4.0)
-    said = project.shortloop("plan", "panel").stdout
-    assert "0 jobs would be built, 3 perhaps" in said
-    assert "perhaps 1 × fit: if panel comes out different" in said
+    assert "0 jobs would be built, 3 perhaps" in project.shortloop("plan", "panel").stdout
     project.computed()
     project.go()
     assert project.computed() == ["c"]

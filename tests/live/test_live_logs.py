@@ -23,6 +23,7 @@ from live_project import (
     wait_for,
 )
 from on_a_terminal import command_on_a_terminal
+from python_process import line_of
 
 METHODS = stages("""\
 # loud
@@ -198,10 +199,8 @@ def test_units_are_shown_and_told_apart(project: LogsProject, engine: str) -> No
     whole = project.logs(job).splitlines()
     assert "g5 | print of g5 漢字" in whole
     assert not [line for line in whole if not re.match(r"g\d | ", line)]
-    said = project.shortloop("logs", job, "--unit", "g3").fails()
-    assert "no output from this unit" in said
-    assert "g0" in said
-    assert "a job id, or loud, plain" in project.shortloop("logs", "none").fails()
+    assert "g0" in project.shortloop("logs", job, "--unit", "g3").fails()
+    assert "loud, plain" in project.shortloop("logs", "none").fails()
     again = project.go()
     assert "2 reused" in again.stdout
     assert " | " not in again.stdout
@@ -241,11 +240,9 @@ def test_a_job_that_runs_is_followed_and_keeps_its_log_when_killed(project: Logs
     wait_for((project.folder / "held").exists)
     job = project.newest("loud").name
     follow = project.popen(SHORTLOOP, "logs", "-f", job)
-    assert follow.stdout is not None
-    assert run.stdout is not None
-    for stream, wanted in ((follow.stdout, "print of g5 漢字"), (run.stdout, "loud A | print of g5 漢字")):
-        while (line := stream.readline()).rstrip("\n") != wanted:
-            assert line, "it ended"
+    for process, wanted in ((follow, "print of g5 漢字"), (run, "loud A | print of g5 漢字")):
+        while (line := line_of(process)) != wanted:
+            assert line or process.poll() is None, "it ended"
     assert follow.poll() is None
     assert "g0 | print of g0 漢字" in project.logs(job)
     run.send_signal(signal.SIGINT)

@@ -60,9 +60,8 @@ def test_the_edit_of_a_file_reaches_the_units_that_refer_to_it(
     project.go(engine)
     project.write_values(value + 1, value + 700, value + 3)
     found = project.go(engine)
-    assert {kind: found[kind]["x"].tolist() for kind in KINDS} == {
-        kind: [value + 1, value + 700, value + 3] for kind in KINDS
-    }
+    wanted = [value + 1, value + 700, value + 3]
+    assert {kind: found[kind]["x"].tolist() for kind in KINDS} == dict.fromkeys(KINDS, wanted)
     taken = {kind: sum(found[kind].record.get("taken", {}).values()) for kind in ALONE}
     assert taken == dict.fromkeys(ALONE, 2)
 

@@ -220,10 +220,10 @@ return run.build("total", parts=[part, other], factor=2.0)
     said = done.fails()
     made = {partition or stage for stage, partition in built(done.stdout)}
     assert made == {"x0", "x2", "x3", "x5", "k2", "total"}
-    assert "meet x1 failed:" in said
     assert "ValueError: x4 was told to fail" in said
-    assert "2 jobs failed: meet x1, meet x4" in done.stdout
-    assert "2 jobs not built, because they need what failed: units k1, total" in done.stdout
+    assert re.search(
+        "2 jobs failed: meet x1, meet x4\n(.*\n)*2 jobs not built.*: units k1, total", done.stdout
+    )
     for file in project.board.glob("fail-*"):
         file.unlink()
     again = {partition or stage for stage, partition in built(project.go(script).ok().stdout)}
@@ -321,7 +321,6 @@ def test_a_stage_may_say_how_often_and_how_long_it_is_tried(project: Project) ->
     done = project.go(project.script("\n".join([*lines[:-1], f"return {lines[-1]}"])))
     said = done.stdout + done.stderr
     assert "2 jobs failed: flaky never, flaky ages" in said
-    assert "a job took longer than its stage allows" in said
     assert "over 2 s" in said
     assert "execute_process" not in said  # the traceback is shown from the user's code on
     jobs = built(said)

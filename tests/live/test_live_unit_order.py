@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import signal
 from typing import Any, ClassVar
 
@@ -248,8 +249,7 @@ def test_units_of_a_class_are_computed_anew_if_it_finds_others(project: OrderPro
 def test_a_class_that_finds_other_units_in_a_worker_is_refused(project: OrderProject) -> None:
     project.ask(*asked("shuffled", stages=("own",), count=9, factor=2.0))
     said = " ".join(project.go("joblib", status=1).split())
-    assert "the units of a stage differ between processes" in said
+    assert re.search("differ between processes.*SHORTLOOP_ENGINE=slices", said)
     assert "of the stage Own" in said
-    assert "SHORTLOOP_ENGINE=slices" in said
     project.go("slices")  # as it says
     project.check(1, 9, factor=2.0)

@@ -109,24 +109,19 @@ def test_others_are_built(project: BrokenProject) -> None:
 @first_cases(1, "command", ["run", "plan"])
 def test_what_needs_one_says_where_and_why(project: BrokenProject, command: str, name: str) -> None:
     said = project.shortloop(command, name).fails()
-    assert all(each in said for each in BROKEN[name][1:])
-    assert "what to do:" in said
-    assert "importlib" not in said
-    assert "deathening" not in said
+    assert all(each in said for each in ("what to do:", *BROKEN[name][1:]))
+    assert not re.search("importlib|deathening", said)
 
 
 def test_methods_of_a_package_that_cannot_be_imported(project: BrokenProject) -> None:
     said = project.shortloop("run", "packaged").fails()
-    assert "dev/__init__.py, line 1" in said
-    assert "No module named 'no_such_package'" in said
+    assert all(each in said for each in ("dev/__init__.py, line 1", "no_such_package"))
 
 
 def test_two_methods_of_one_name(project: BrokenProject) -> None:
     twice = project.folder / "dev/a_twice.py"
     said = project.shortloop("run", "twice").fails()
-    assert "2 methods are named twice" in said
-    assert str(twice) in said
-    assert str(project.folder / "methods/a_twice.py") in said
+    assert all(str(file) in said for file in (twice, project.folder / "methods/a_twice.py"))
     text = twice.read_text(encoding="utf-8")
     twice.unlink()
     (job,) = re.findall(r"main-\d+(?= +\d)", project.shortloop("run", "twice").ok().stdout)
@@ -154,9 +149,7 @@ def test_an_exception_shows_own_lines_and_causes(project: BrokenProject, name: s
         assert line in said, said
     assert said.count("direct cause") == 1
     assert f"{'build' if name == 'calls' else 'a'}_{name}.py" in said
-    assert "/shortloop/stages/" not in said
-    assert not re.search(r"/shortloop/(?:exax|plan|run)/", said)
-    assert "/accelerator/" not in said
+    assert not re.search("/shortloop/(?:exax|plan|run|stages)/|/accelerator/", said)
     whole = project.shortloop("run", name, **environment, SHORTLOOP_TRACEBACK="full")
     assert "/shortloop/" in whole.stdout + whole.stderr
 

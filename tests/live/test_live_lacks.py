@@ -117,12 +117,7 @@ def test_a_stopped_server_is_named_at_once(toy: DagProject, command: tuple[str, 
         started = time.monotonic()
         done = toy.shortloop(*command)
         seconds = time.monotonic() - started
-    assert done.returncode == 1
-    assert done.stderr.startswith("shortloop: the exax server is stopped\n")
-    assert f"process {server} (" in done.stderr
-    assert "ax server)" in done.stderr
-    assert f"kill -CONT {server}" in done.stderr
-    assert "Traceback" not in done.stdout + done.stderr
+    assert_one_message(done, "the exax server is stopped", f"process {server} (", f"kill -CONT {server}")
     assert seconds < 10 * slowness()
     assert toy.processes()["server"] == [server]
 
@@ -140,7 +135,6 @@ def test_one_that_is_stopped_while_a_job_runs_is_named(toy: DagProject, what: st
         started = time.monotonic()
         said = said_until(running, f"{process}")
         assert time.monotonic() - started < 10
-        assert "is stopped, and this run waits" in said
         assert "the exax server is stopped" in said or what != "server"
         assert said_until(running, "kill -CONT").count(f"kill -CONT {process}") == 1
     ran = toy.end(running)

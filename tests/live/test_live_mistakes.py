@@ -32,11 +32,6 @@ def sums(of: Job):
 def text(file: File):
     return {"said": open(file.path).read()}
 
-# refusing
-@stage
-def refusing():
-    raise InputError("too few trials", found=3)
-
 # greedy
 @stage
 def greedy():
@@ -91,9 +86,7 @@ def test_a_pipeline_that_returns_no_job(project: Mistakes, end: str, found: str)
     project.write_pipeline(end)
     for command in ("run", "plan"):
         said = project.said(1, command, "work")
-        assert "the pipeline does not return a job" in said
-        assert found in said
-        assert "build_scripts/build_work.py" in said
+        assert all(each in said for each in (found, "build_scripts/build_work.py"))
         assert "built frames" not in said
 
 
@@ -134,14 +127,6 @@ def test_ends_of_lines_in_files(project: Mistakes) -> None:
     printed = [file.read_bytes() for file in (project.folder / "workdirs/main").glob("*/OUTPUT/*")]
     assert b"a line\n" in printed
     assert not any(b"\r" in each for each in printed)
-
-
-def test_a_refusal_is_not_called_built(project: Mistakes) -> None:
-    project.write_pipeline("return run.build('refusing')")
-    said = project.said(1)
-    assert "too few trials" in said
-    assert "] refused refusing" in said
-    assert "built refusing" not in said
 
 
 def test_the_line_that_needs_too_much_memory_is_named(project: Mistakes) -> None:

@@ -238,6 +238,8 @@ def test_each_job_that_refuses_its_input_says_why_once(project: Project) -> None
     said = done.stdout + done.stderr
     assert said.count("no such number\n") == 3
     assert [said.count(f"  found:        {number}\n") for number in range(3)] == [1, 1, 1]
+    assert said.count("] refused refusing ") == 3
+    assert "built refusing" not in said
 
 
 def test_a_run_may_end_with_the_first_that_fails(project: Project) -> None:

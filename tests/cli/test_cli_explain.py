@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import typer
 from refusal import refusal
-from toy_jobs import ToyJobs, toy_project, with_code
+from toy_jobs import ToyJobs, jobs_here, with_code
 
 from shortloop.analyses import Analysis, Compared, Comparison
 from shortloop.base.errors import InputError
@@ -48,11 +48,7 @@ def toy_comparison(first: Result, second: Result) -> Comparison | None:
 TOYS = [Analysis(typer.Typer(), lambda first, second: None), Analysis(typer.Typer(), toy_comparison)]
 
 
-@pytest.fixture
-def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ToyJobs:
-    monkeypatch.chdir(toy_project(tmp_path))
-    monkeypatch.setenv("COLUMNS", "200")
-    return ToyJobs(tmp_path)
+jobs = pytest.fixture(jobs_here)
 
 
 @pytest.fixture

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from pathlib import Path
 
 import pytest
-from toy_jobs import ToyJobs, is_deleted, toy_project
+from toy_jobs import ToyJobs, is_deleted, jobs_here
 
 from shortloop.base.errors import InputError
 from shortloop.cli.gc import collect_garbage
@@ -20,10 +19,7 @@ from shortloop.store.inputs import keep_hashes, register
 DAY = 86_400
 
 
-@pytest.fixture
-def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ToyJobs:
-    monkeypatch.chdir(toy_project(tmp_path))
-    return ToyJobs(tmp_path)
+jobs = pytest.fixture(jobs_here)
 
 
 @pytest.fixture

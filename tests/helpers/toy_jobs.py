@@ -44,6 +44,13 @@ def toy_project(folder: Path) -> Path:
     return folder
 
 
+def jobs_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ToyJobs:
+    """A fixture: a project without jobs, in the folder of which the test runs."""
+    monkeypatch.chdir(toy_project(tmp_path))
+    monkeypatch.setenv("COLUMNS", "200")
+    return ToyJobs(tmp_path)
+
+
 def project_of_two_jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A fixture: a project of two jobs, in the folder of which the test runs."""
     made = toy_project(tmp_path / "project")

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from toy_jobs import PIPELINE, ToyJobs, toy_project
+from toy_jobs import PIPELINE, ToyJobs, jobs_here
 
 from shortloop.store.index import Place, Purpose
 from shortloop.store.store import Store
 from shortloop.upkeep.deletion import delete
 from shortloop.upkeep.inventory import STATES, Entry, inventory
 
-
-@pytest.fixture
-def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ToyJobs:
-    monkeypatch.chdir(toy_project(tmp_path))
-    return ToyJobs(tmp_path)
+jobs = pytest.fixture(jobs_here)
 
 
 def entries(*without: str) -> dict[str, Entry]:

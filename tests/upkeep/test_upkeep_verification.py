@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from refusal import refusal
-from toy_jobs import ToyJobs, make_outdated, toy_project
+from toy_jobs import ToyJobs, jobs_here, make_outdated
 
 from shortloop.cli.gc import collect_garbage
 from shortloop.cli.jobs import Filter, print_jobs
@@ -24,9 +24,7 @@ from shortloop.upkeep.inventory import STATES, Problem, check_all, inventory, mi
 
 @pytest.fixture
 def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ToyJobs:
-    monkeypatch.chdir(toy_project(tmp_path))
-    monkeypatch.setenv("COLUMNS", "200")
-    made = ToyJobs(tmp_path)
+    made = jobs_here(tmp_path, monkeypatch)
     for name in "AB":
         made.make(name)
     made.ended()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from jobs_recorded import result_with
 from refusal import refusal
-from toy_jobs import CODE, ToyJobs, toy_project, with_code
+from toy_jobs import CODE, ToyJobs, jobs_here, with_code
 
 from shortloop.plan.explain.causes import ArrayDifference, Explained, array_differences, explain, same_cause
 from shortloop.store.store import Store
@@ -17,10 +17,7 @@ from shortloop.store.store import Store
 STEP = with_code(steps="def step(x):\n    return x + 2")
 
 
-@pytest.fixture
-def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ToyJobs:
-    monkeypatch.chdir(toy_project(tmp_path))
-    return ToyJobs(tmp_path)
+jobs = pytest.fixture(jobs_here)
 
 
 def why(job: str, against: str = "") -> Explained:

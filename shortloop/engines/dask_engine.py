@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from asyncio import CancelledError as Cancelled
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError
 from typing import Any, TypeVar
 
@@ -15,14 +15,15 @@ from distributed.security import Security
 
 from shortloop.base.errors import TransientError
 from shortloop.base.plain import Plain
-from shortloop.engines.engine import CONNECT, Asked, Computed, Engine, connected
+from shortloop.engines.engine import Asked, Computed, Engine, connected
+from shortloop.engines.handed_out import HandedOut
 from shortloop.engines.send_files import AGAIN, Supplies
 from shortloop.engines.worker import compute_batch, keep_parcel
 from shortloop.settings.engine import EngineSettings
 from shortloop.units.messages import HERE, Parcel, Reply, Work
 from shortloop.units.queue import Batches
 
-WAIT_FOR_WORKERS = 60.0  # s until there is one
+ANSWER, QUIET = 8.0, 20.0  # s that the scheduler may take to answer, and a worker to be heard of
 AHEAD = 2  # batches for each worker, so that none waits for the next
 PATIENCE = 5.0  # s that the scheduler may take for what was computed, the first time that it is asked
 LOOK_EVERY = 1.0  # s: how many workers there are
@@ -52,6 +53,7 @@ class DaskEngine(Engine):
                     n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=False
                 )
         self._where = settings.address or HERE
+        self._is_elastic = settings.address is not None  # as far as can be known
         self._client = _client(settings, self._cluster)
         self._threads: dict[str, int] = {}  # of each worker, by its address
         self._until = 0.0
@@ -64,34 +66,21 @@ class DaskEngine(Engine):
         return sum(self._threads.values())
 
     def compute(self, supplies: Supplies, batches: Batches[bytes], asked: Asked) -> Iterator[Computed]:
-        self._wait_for_workers()
-        out: dict[Any, tuple[list[bytes], float]] = {}  # batches, and since when
+        out: HandedOut[Any] = HandedOut(batches)
         sending: dict[Any, str] = {}  # parcels, to which cache
-        again: list[list[bytes]] = []  # batches that came to a node that lacked something
         patience: dict[Any, float] = {}
         done = distributed.as_completed(with_results=False)
         try:
             while True:
                 self._send(supplies, sending, done)
-                workers, where = max(self.workers(asked), 1), None
-                if waiting := supplies.waiting():
-                    where = [each for each in self._threads if each not in waiting]
-                    workers = sum(self._threads[each] for each in where)
-                while len(out) < AHEAD * workers:
-                    units = again.pop() if again else batches.next()
-                    if not units:
-                        break
-                    since, loose = time.monotonic(), where is not None
-                    future = self._client.submit(
-                        _compute, supplies.work, units, pure=False, workers=where, allow_other_workers=loose
-                    )
-                    out[future] = units, since
-                    done.add(future)
-                if not out and not again and not (supplies.under_way and batches.has_next()):
+                self._hand_out(supplies, batches, out, done)
+                if out.is_over and not (supplies.under_way and batches.has_next()):
                     return
-                if supplies.under_way and not done.has_ready():
-                    time.sleep(MOMENT)
-                    continue
+                if not done.has_ready():
+                    with done.thread_condition:
+                        done.thread_condition.wait(MOMENT if supplies.under_way else LOOK_EVERY)
+                    if not done.has_ready():
+                        continue
                 future = next(done)
                 if future in sending:
                     supplies.came(sending.pop(future), self._kept(future))
@@ -105,15 +94,28 @@ class DaskEngine(Engine):
                     patience[future] = 2 * seconds
                     done.add(future)
                     continue
-                units, since = out.pop(future)
-                if reply.missing is not None:
-                    supplies.lacks(reply, since)
-                    again.append(units)
-                else:
-                    yield Computed(units, reply)
+                if (computed := out.came(future, reply, supplies)) is not None:
+                    yield computed
         finally:
             with contextlib.suppress(Exception):  # it may have ended
                 self._client.cancel([*out, *sending])
+
+    def _hand_out(self, supplies: Supplies, batches: Batches[bytes], out: HandedOut[Any], done: Any) -> None:
+        """Submit batches for all workers that may have some; a cluster that grows begins with none."""
+        workers, where = self.workers({}), None
+        batches.resize(workers)
+        if waiting := supplies.waiting():
+            where = [each for each in self._threads if each not in waiting]
+            workers = sum(self._threads[each] for each in where)
+        else:
+            workers = max(workers, 1)
+        more = {"pure": False, "workers": where, "allow_other_workers": where is not None}
+        while out.has_room(workers, AHEAD, self._is_elastic):
+            if (batch := out.next()) is None:
+                return
+            future = self._client.submit(_compute, supplies.work, batch.units, **more)
+            out.add(future, batch)
+            done.add(future)
 
     def _send(self, supplies: Supplies, sending: dict[Any, str], done: Any) -> None:
         for cache, workers, parcel in supplies.parcels(self._shared):
@@ -195,13 +197,22 @@ class DaskEngine(Engine):
             problem = "the connection to Dask's scheduler is lost"
             raise TransientError(problem, found=self._where, hint=AGAIN) from error
 
-    def _wait_for_workers(self) -> None:
-        deadline = time.monotonic() + WAIT_FOR_WORKERS
-        while not self.workers({}):
-            if time.monotonic() > deadline:
-                problem = "Dask's scheduler has no workers"
-                raise TransientError(problem, found=self._where, hint=f"start some; {AGAIN}")
-            time.sleep(0.1)
+    def silent(self) -> str:
+        def ask() -> Any:
+            with contextlib.suppress(TimeoutError):  # an OSError, which would count as a lost connection
+                return self._client.sync(self._client.scheduler.identity, callback_timeout=ANSWER)
+
+        if (known := self._answered(ask)) is None:
+            return f"Dask's scheduler at {self._where} does not answer"
+        seen = {address: each["last_seen"] for address, each in known["workers"].items()}
+        if not seen:
+            return f"Dask's scheduler at {self._where} has no workers: start some"
+        quiet = {address: when for address, when in seen.items() if time.time() - when > QUIET}
+        if len(quiet) < len(seen):  # others compute what these have
+            return ""
+        first = min(quiet, key=lambda address: quiet[address])
+        when = time.strftime("%H:%M:%S", time.localtime(quiet[first]))
+        return f"no worker of Dask's scheduler at {self._where} is heard of; {first} was at {when}"
 
 
 def _compute(work: Work, units: list[bytes]) -> Reply:
@@ -219,9 +230,20 @@ def _client(settings: EngineSettings, cluster: Any) -> Any:
             raise TransientError("a file for TLS is missing", field=f"engine: {name}", file=file)
     files = {name: str(file) for name, file in given.items() if file is not None}
     security = Security(require_encryption=True, **files) if files else Security()
+    hint = "see that it runs and that this machine may reach it"
+    if str(settings.address).startswith("tls://"):
+        hint = "see that it takes this ca, certificate and key"
+        if missing := [name for name in ("ca", "certificate", "key") if name not in _names(files, security)]:
+            hint = f"set {', '.join(missing)} in the table [engine]: its addresses are of TLS"
     return connected(
         "Dask's scheduler",
-        str(settings.address),
-        "see that it runs and that this machine may reach it; with TLS, its ca, certificate and key",
-        lambda: distributed.Client(settings.address, security=security, timeout=CONNECT),
+        settings,
+        hint,
+        lambda: distributed.Client(settings.address, security=security, timeout=settings.silence),
     )
+
+
+def _names(files: Mapping[str, str], security: Security) -> set[str]:
+    """Files for TLS that are known, from the settings or from Dask's own."""
+    fields = {"ca": "tls_ca_file", "certificate": "tls_client_cert", "key": "tls_client_key"}
+    return {name for name, field in fields.items() if field in files or getattr(security, field, None)}

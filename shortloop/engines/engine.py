@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import secrets
+import socket
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
@@ -19,7 +20,7 @@ from shortloop.settings.engine import ENGINE_GROUP, EngineSettings
 from shortloop.units.messages import Reply
 from shortloop.units.queue import Batches
 
-CONNECT = 8.0  # s that a cluster may take to answer
+CONNECT = 8.0  # s that the machine of a cluster may take to answer
 # Class of each engine, imported on first use; slices are exax's own.
 ENGINES = {
     "joblib": "shortloop.engines.joblib_engine.JoblibEngine",
@@ -55,6 +56,13 @@ class Engine(ABC):
     def compute(self, supplies: Supplies, batches: Batches[bytes], asked: Asked) -> Iterator[Computed]:
         """Compute batches until there are no more; in the order in which they are done."""
 
+    def silent(self) -> str:
+        """Say who does not answer, when nothing was computed for a while; empty: all do.
+
+        It is called by a thread of its own, and may take as long as it wants: that is an answer, too.
+        """
+        return ""
+
     @abstractmethod
     def described(self) -> dict[str, Plain]:
         """Describe the engine for records: `version` of its library, and `where` it is."""
@@ -88,8 +96,16 @@ def _is_engine(found: object) -> bool:
     return isinstance(found, type) and issubclass(found, Engine) and not found.__abstractmethods__
 
 
-def connected(what: str, address: str, hint: str, connect: Callable[[], T]) -> T:
-    """Connect to a cluster; raise TransientError if it cannot be reached in time."""
+def connected(what: str, settings: EngineSettings, hint: str, connect: Callable[[], T]) -> T:
+    """Connect to a cluster; raise TransientError that says why it cannot be reached."""
+    address = str(settings.address)
+
+    def refused(reason: str) -> TransientError:
+        problem = f"{what} cannot be reached"
+        return TransientError(problem, field="engine.address", found=f"{address}: {reason}", hint=hint)
+
+    if reason := _unreachable(address):
+        raise refused(reason)
     answer: Future[T] = Future()
 
     def attempt() -> None:
@@ -99,16 +115,29 @@ def connected(what: str, address: str, hint: str, connect: Callable[[], T]) -> T
             answer.set_exception(error)
 
     threading.Thread(target=attempt, daemon=True).start()
-    if wait([answer], CONNECT).not_done:
-        reason = "no answer"
-    elif (error := answer.exception()) is None:
+    if wait([answer], max(settings.silence, CONNECT)).not_done:
+        raise refused(f"it listens, and has not answered within {settings.silence:g} s")
+    if (error := answer.exception()) is None:
         return answer.result()
-    elif isinstance(error, TransientError):
+    if isinstance(error, TransientError):
         raise error
-    else:
-        first = error.__cause__ or error
-        reason = f"{type(first).__name__}: {first}"
-    problem = f"{what} cannot be reached"
-    found = f"{address}: {reason}"
-    expected = f"one that answers within {CONNECT:g} s"
-    raise TransientError(problem, field="engine.address", found=found, expected=expected, hint=hint)
+    first = error.__cause__ or error
+    raise refused(f"it listens, and does not take the connection: {type(first).__name__}: {first}")
+
+
+def _unreachable(address: str) -> str:
+    """Say why nobody listens at an address; empty if somebody does, or it names no port."""
+    host, _, port = address.rpartition("://")[2].rpartition(":")
+    if not (host and port.isdecimal()):
+        return ""
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT).close()
+    except ConnectionRefusedError:
+        return "refused: that machine answers, and nothing listens on this port"
+    except socket.gaierror as error:
+        return f"unknown host: {error.strerror}"
+    except TimeoutError:
+        return f"unreachable: no answer of that machine within {CONNECT:g} s"
+    except OSError as error:
+        return f"unreachable: {error.strerror}"
+    return ""

@@ -80,6 +80,7 @@ class RunningEngine(contextlib.AbstractContextManager["RunningEngine"]):
             "secret": secret,
             "name": self.settings.name,
             "other_kernels": self.settings.other_kernels,
+            "when_silent": self.settings.when_silent,
             "jobs": {},
             "log": str(cache / "engine.log"),
             "here": [str(self._here), text],

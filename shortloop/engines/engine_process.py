@@ -13,27 +13,36 @@ import pickle
 import signal
 import sys
 import threading
+import time
 import traceback
-from concurrent.futures import Future
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, wait
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, Listener
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn, Self, cast
 
 from shortloop.base.errors import InputError
-from shortloop.engines.engine import Engine, open_engine
+from shortloop.engines.engine import CONNECT, Asked, Engine, open_engine
 from shortloop.engines.send_files import Sent, Supplies
 from shortloop.settings.engine import EngineSettings
-from shortloop.units.messages import Needs
+from shortloop.units.messages import Needs, Work
 from shortloop.units.queue import Batches
 
 BACKLOG = 64
 PATIENCE = 10.0  # s that an engine may take to end
+ANSWER = 15.0  # s that it may take to say who does not answer
+THEN = {
+    "end": "the job ends, and units that are done are kept",
+    "wait": "waiting",
+    "here": "the rest is computed on this machine",
+}
 
 
 class _Host:
     def __init__(self, say: int) -> None:
         self._say = say  # file descriptor for lines to the one who has started the run
         self._engine: Future[Engine] = Future()
+        self._settings = EngineSettings()
         self._sent = Sent()
 
     def serve(self, job: Connection) -> None:
@@ -51,12 +60,24 @@ class _Host:
         # Costs of units by their identity, as of `shortloop.stages.identity`; asked for by the pipeline.
         work, costs, asked = pickle.loads(job.recv_bytes())
         engine = self._engine.result()
+        with _Watch(engine, self._settings, job, self._tell) as watch:
+            self._compute_on(engine, job, watch, work, costs, asked)
+
+    def _compute_on(
+        self,
+        engine: Engine,
+        job: Connection,
+        watch: _Watch,
+        work: Work,
+        costs: Mapping[bytes, float],
+        asked: Asked,
+    ) -> None:
         workers = engine.workers(asked)
-        _say(job, engine=engine.described(), workers=workers)
+        watch.say(engine=engine.described(), workers=workers)
         batches = Batches(costs, workers, engine.message)
 
         def needs() -> Needs:
-            _say(job, needs=True)
+            watch.say(needs=True)
             return cast("Needs", pickle.loads(job.recv_bytes()))
 
         supplies = Supplies(work, self._sent, needs, self._tell)
@@ -67,13 +88,12 @@ class _Host:
             for units, reply in computed:
                 if reply.lost:
                     if failed := batches.put_back(units):
-                        _say(job, failed=failed, how=reply.lost)
+                        watch.say(failed=failed, how=reply.lost)
                         return
                 else:
                     batches.done(units, reply.seconds)
-                    _say(job, computed=units)
-                    job.send_bytes(reply.data)
-        _say(job, end=True, sent=supplies.bytes)
+                    watch.say(reply.data, computed=units)
+        watch.say(end=True, sent=supplies.bytes)
 
     def _tell(self, line: str) -> None:
         with contextlib.suppress(OSError):  # the run has ended
@@ -81,11 +101,19 @@ class _Host:
 
     def open(self, settings: EngineSettings, workers: int) -> None:
         """Start the engine, in the main thread: libraries end what they started when its thread ends."""
+        self._settings = settings
+        waiting = f"waiting for {settings.name} at {settings.address}, for {settings.silence:g} s at most"
+        late = threading.Timer(CONNECT, self._tell, [waiting])
+        late.daemon = True
         try:
+            if settings.address is not None:
+                late.start()
             self._engine.set_result(open_engine(settings, workers))
         except BaseException as error:
             traceback.print_exc()
             self._engine.set_exception(error)
+        finally:
+            late.cancel()
 
     def end(self) -> NoReturn:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -97,6 +125,71 @@ class _Host:
                 self._engine.result().close()
         os.killpg(0, signal.SIGKILL)
         os._exit(0)
+
+
+class _Watch:
+    """Talks to a job, and tells it of an engine that computes nothing and does not answer."""
+
+    def __init__(
+        self, engine: Engine, settings: EngineSettings, job: Connection, tell: Callable[[str], None]
+    ) -> None:
+        self._engine, self._settings, self._job, self._tell = engine, settings, job, tell
+        self._lock = threading.Lock()
+        self._heard, self._since = time.monotonic(), time.time()
+        self._ended = threading.Event()
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._look, daemon=True).start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._ended.set()
+
+    def say(self, data: bytes | None = None, **what: Any) -> None:
+        """Say something to the job, with data that follow it; something was heard from the engine."""
+        with self._lock:
+            if self._ended.is_set():  # the job was told that the engine is silent, and does without it
+                raise EOFError
+            self._heard, self._since = time.monotonic(), time.time()
+            _say(self._job, **what)
+            if data is not None:
+                self._job.send_bytes(data)
+
+    def _look(self) -> None:
+        silence, checked = self._settings.silence, time.monotonic()
+        while not self._ended.wait(min(silence / 4, 5.0)):
+            before = self._heard
+            if time.monotonic() - max(before, checked) < silence:
+                continue
+            who, checked = self._who(), time.monotonic()
+            with self._lock:
+                if not who or self._heard != before or self._ended.is_set():
+                    continue
+                when = time.strftime("%H:%M:%S", time.localtime(self._since))
+                then = THEN[self._settings.when_silent]
+                self._tell(f"nothing was computed since {when}: {who}; {then}")
+                if self._settings.when_silent != "wait":
+                    self._ended.set()
+                    with contextlib.suppress(OSError):
+                        _say(self._job, silent=who)
+
+    def _who(self) -> str:
+        """Who does not answer; empty: all do."""
+        answer: Future[str] = Future()
+
+        def ask() -> None:
+            try:
+                answer.set_result(self._engine.silent())
+            except InputError as error:
+                answer.set_result(error.message)
+            except Exception as error:
+                answer.set_result(f"{self._settings.name} does not answer: {type(error).__name__} {error}")
+
+        threading.Thread(target=ask, daemon=True).start()
+        if wait([answer], ANSWER).not_done:
+            where = f" at {self._settings.address}" if self._settings.address else ""
+            return f"{self._settings.name}{where} does not answer"
+        return answer.result()
 
 
 def serve_run() -> None:

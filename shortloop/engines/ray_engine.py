@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-import socket
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"  # who asks when it has ended is not to start another one
@@ -20,6 +19,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from shortloop.base.errors import TransientError
 from shortloop.base.plain import Plain
 from shortloop.engines.engine import Asked, Computed, Engine, connected
+from shortloop.engines.handed_out import HandedOut
 from shortloop.engines.send_files import AGAIN, Supplies
 from shortloop.engines.worker import compute_batch, keep_parcel
 from shortloop.settings.engine import EngineSettings
@@ -32,8 +32,7 @@ HINT = (
     "with ray://, this machine must be one of its nodes (`ray start --address=HOST:PORT --num-cpus=0`)"
 )
 NOWHERE = "nowhere"
-MOMENT = 0.02  # s
-Out = tuple[list[bytes], float, str]  # a batch that is handed out, since when, and to which node; empty: any
+MOMENT, LOOK_EVERY = 0.02, 1.0  # s; the latter: how many workers there are
 
 
 class RayEngine(Engine):
@@ -43,11 +42,12 @@ class RayEngine(Engine):
 
     def __init__(self, settings: EngineSettings, workers: int) -> None:
         self._where = settings.address or HERE
+        self._is_elastic = settings.address is not None  # as far as can be known
         if (address := settings.address) is None:
             folder = tempfile.gettempdir()
             ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False, _temp_dir=folder)
         else:
-            connected("Ray's head", address, HINT, lambda: _connect(address))
+            connected("Ray's head", settings, HINT, lambda: ray.init(address=address, log_to_driver=False))
         self._compute = ray.remote(num_cpus=1, max_retries=0)(_compute)
         self._keep = ray.remote(num_cpus=0, max_retries=0)(keep_parcel)
 
@@ -55,47 +55,47 @@ class RayEngine(Engine):
         return int(ray.cluster_resources().get("CPU", 0))
 
     def compute(self, supplies: Supplies, batches: Batches[bytes], asked: Asked) -> Iterator[Computed]:
-        most = AHEAD * max(self.workers(asked), 1)
         work, put = supplies.work, ray.put(supplies.work)
-        out: dict[Any, Out] = {}
+        out: HandedOut[Any] = HandedOut(batches)
         sending: dict[Any, str] = {}  # parcels, to which cache
-        again: list[list[bytes]] = []  # batches that came to a node that lacked something
+        looked, workers = -LOOK_EVERY, 1
         try:
             while True:
+                if time.monotonic() > looked + LOOK_EVERY:
+                    looked, workers = time.monotonic(), max(self.workers(asked), 1)
+                    batches.resize(workers)
                 sending |= self._sent(supplies)
                 if supplies.work is not work:
                     work, put = supplies.work, ray.put(supplies.work)
-                while len(out) < most:
-                    if (node := self._where_to(supplies, out)) == NOWHERE:
-                        break
-                    units = again.pop() if again else batches.next()
-                    if not units:
-                        break
-                    compute = self._compute.options(scheduling_strategy=_only(node) if node else "DEFAULT")
-                    since = time.monotonic()
-                    out[compute.remote(put, units)] = units, since, node
-                if not out and not again and not (supplies.under_way and batches.has_next()):
+                self._hand_out(supplies, put, out, workers)
+                if out.is_over and not (supplies.under_way and batches.has_next()):
                     return
-                if not out and not sending:
+                if not [*out, *sending]:
                     time.sleep(MOMENT)
                     continue
-                timeout = MOMENT if supplies.under_way else None
+                timeout = MOMENT if supplies.under_way else LOOK_EVERY
                 ready, _ = ray.wait([*out, *sending], num_returns=1, timeout=timeout)
                 for done in ready:
                     if done in sending:
                         supplies.came(sending.pop(done), self._kept(done))
                         continue
-                    units, since, _ = out.pop(done)
-                    reply = self._reply(done)
-                    if reply.missing is not None:
-                        supplies.lacks(reply, since)
-                        again.append(units)
-                    else:
-                        yield Computed(units, reply)
+                    if (computed := out.came(done, self._reply(done), supplies)) is not None:
+                        yield computed
         finally:
             with contextlib.suppress(ray.exceptions.RayError, RuntimeError):  # it may have ended
                 for each in [*out, *sending]:
                     ray.cancel(each, force=True)
+
+    def _hand_out(self, supplies: Supplies, work: Any, out: HandedOut[Any], workers: int) -> None:
+        """Submit batches to all nodes that may have some."""
+        while out.has_room(workers, AHEAD, self._is_elastic):
+            if (node := self._where_to(supplies, out)) == NOWHERE:
+                return
+            if (batch := out.next()) is None:
+                return
+            compute = self._compute.options(scheduling_strategy=_only(node) if node else "DEFAULT")
+            batch.where = node
+            out.add(compute.remote(work, batch.units), batch)
 
     def _sent(self, supplies: Supplies) -> dict[Any, str]:
         """Send nodes what they lack; return the cache that each parcel goes to."""
@@ -105,11 +105,19 @@ class RayEngine(Engine):
             sending[keep.remote(parcel)] = cache
         return sending
 
-    def _where_to(self, supplies: Supplies, out: Mapping[Any, Out]) -> str:
+    def silent(self) -> str:
+        alive = [each for each in ray.nodes() if each["Alive"]]
+        if not alive:
+            return f"no node of Ray at {self._where} is alive"
+        if not sum(each["Resources"].get("CPU", 0) for each in alive):
+            return f"Ray at {self._where} has no CPUs: start a node with some (`ray start --address=…`)"
+        return ""
+
+    def _where_to(self, supplies: Supplies, out: HandedOut[Any]) -> str:
         """Return the node that may get a batch now; empty: any."""
         if not (waiting := supplies.waiting()):
             return ""
-        there = Counter(node for _, _, node in out.values())
+        there = Counter(each.where for each in out.batches())
         ready = {
             each["NodeID"]: int(each["Resources"].get("CPU", 0))
             for each in ray.nodes()
@@ -138,6 +146,7 @@ class RayEngine(Engine):
         except (
             ray.exceptions.WorkerCrashedError,
             ray.exceptions.NodeDiedError,
+            ray.exceptions.LocalRayletDiedError,
             ray.exceptions.ObjectLostError,
             ray.exceptions.OutOfMemoryError,
             ray.exceptions.TaskUnschedulableError,
@@ -156,10 +165,3 @@ def _compute(work: Work, units: list[bytes]) -> Reply:
 
 def _only(node: str) -> Any:
     return NodeAffinitySchedulingStrategy(node, soft=False)
-
-
-def _connect(address: str) -> None:
-    """Connect only if somebody listens, because Ray would try for a minute."""
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    socket.create_connection((host, int(port))).close()
-    ray.init(address=address, log_to_driver=False)

@@ -87,10 +87,11 @@ class Meter:
             (folder / COSTS).unlink()
         if "cpu_seconds" in cost:
             engine: Any = json_object(folder / RECORD).get("engine") or {}
-            workers = "cpu_seconds" in engine  # whose time no look at the job's own processes shows
+            if "cpu_seconds" in engine:  # of workers, whose time no look at the job's own processes shows
+                cores = max(engine["workers"], 1)
             cost["cpu_seconds"] = cpu = round(cost["cpu_seconds"] + engine.get("cpu_seconds", 0), 2)
             if seconds >= 20 / TICKS:  # it was long enough
-                cost["utilisation"] = round(cpu / (seconds * (engine["workers"] if workers else cores)), 3)
+                cost["utilisation"] = round(cpu / (seconds * cores), 3)
         if peak := self._peaks.pop(str(folder), 0):
             cost["peak_bytes"] = peak  # shared memory counted once
         return cost

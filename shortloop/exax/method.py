@@ -11,7 +11,7 @@ import inspect
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -233,11 +233,19 @@ class _Work:
             self.code,
             partial(keep_printed, stage, numbers),
         )
-        if engine is None:
-            given = computing.done(computed_in_processes(work, costs, self.slices, computing.given_up))
-        else:
-            given = computing.units()
-        for each, values in given:
+
+        def given() -> Iterator[tuple[bytes, object]]:
+            if engine is not None:
+                try:
+                    yield from computing.units()
+                    return
+                except client().EngineSilent:
+                    if engine["when_silent"] != "here":
+                        raise
+            here = computed_in_processes(work, computing.left, self.slices, computing.given_up)
+            yield from computing.done(here)
+
+        for each, values in given():
             self._keep({numbers[each]: values})
             units.mark(numbers[each], failed=numbers[each] in self.failures.errors)
         self.work["seconds"] = round(time.monotonic() - began, 3)

@@ -18,6 +18,7 @@ WHOLE = "SHORTLOOP_TRACEBACK"  # environment variable: tracebacks are whole if i
 _PLACE = r'^( *)File "(.+)", line \d+(?:, in .+)?$'
 FRAME = re.compile(rf"{_PLACE}\n?(?:(?!{_PLACE})\1 .*\n?)*", re.MULTILINE)  # with the lines indented below
 TITLE_ALONE = re.compile(rf"^ *Traceback \(most recent call last\): *\n?+(?!{_PLACE})", re.MULTILINE)
+OWN_ERROR = re.compile(rf"^( *){PACKAGE}\.[\w.]+\.(?:InputError|TransientError|EngineSilent): ", re.MULTILINE)
 MACHINERY = re.compile(
     "|".join(
         (
@@ -35,7 +36,10 @@ def of_user(text: str) -> str:
     if os.environ.get(WHOLE) == "full":
         return text
     kept = FRAME.sub(lambda frame: "" if MACHINERY.match(frame[2]) else frame[0], text)
-    return TITLE_ALONE.sub("", kept) if FRAME.search(kept) else text
+    if FRAME.search(kept):
+        return TITLE_ALONE.sub("", kept)
+    # Its message says all, where it was raised nothing; any other error without a frame of the user is ours.
+    return OWN_ERROR.sub(r"\1", TITLE_ALONE.sub("", kept)) if OWN_ERROR.search(kept) else text
 
 
 def user_traceback(error: BaseException) -> str:

@@ -20,6 +20,7 @@ Backend = Literal["loky", "threading"]
 PRICE_VARIABLE = "SHORTLOOP_PRICE"
 PRICE = re.compile(r"(\d+(?:\.\d+)?)\s*([^\d\s]{1,10})")
 PRICE_EXPECTED = 'a number and a currency, e.g. "2.40 EUR"'
+SECONDS = "a number of seconds, 1 at least"
 WORKERS = "a number of workers, from 1"
 ENGINES_WITH = {
     "address": ("dask", "ray"),
@@ -44,6 +45,9 @@ class EngineSettings:
     ca: Path | None = None
     certificate: Path | None = None
     key: Path | None = None
+    # s without a result after which the engine is asked who does not answer, and what is done then.
+    silence: float = 60.0
+    when_silent: Literal["end", "wait", "here"] = "end"  # here: the rest is computed on this machine
     price: str | None = None  # of an hour of the machine or cluster, e.g. "2.40 EUR"; see `hourly_price`
     other_kernels: bool = False  # allow workers with other processors, whose last digits may differ
 
@@ -87,6 +91,7 @@ def engine_settings(
             known = ", ".join(each.name for each in fields(EngineSettings))
             raise refused("unknown engine setting", field, expected=f"one of {known}") from None
         expected = {"name": " or ".join(NAMES), "backend": " or ".join(get_args(Backend)), "workers": WORKERS}
+        expected |= {"silence": SECONDS, "when_silent": '"end", "wait" or "here"'}
         wanted = expected.get(field, first["msg"])
         raise refused("invalid engine setting", field, found=first["input"], expected=wanted) from None
     _check(found, refused)
@@ -116,6 +121,8 @@ def _price(text: str) -> tuple[float, str] | None:
 
 def _check(settings: EngineSettings, refused: Callable[..., InputError]) -> None:
     """Refuse an invalid value, or one that the engine would ignore."""
+    if not settings.silence >= 1:
+        raise refused("invalid engine setting", "silence", found=settings.silence, expected=SECONDS)
     if (name := settings.name) not in NAMES and entry_point(ENGINE_GROUP, name) is None:
         known = " or ".join([*NAMES, *sorted({each.name for each in entry_points(ENGINE_GROUP)})])
         hint = f"correct it, or install the package that has {called(ENGINE_GROUP, name)}"

@@ -27,6 +27,10 @@ LOOK_EVERY = 0.02  # s
 LOG_LINES = 25  # of the engine, in a message
 
 
+class EngineSilent(TransientError):
+    """An engine that computes nothing and does not answer."""
+
+
 class Computing:
     """Units of a job that are computed elsewhere: by an engine, or by other processes of the job."""
 
@@ -62,6 +66,11 @@ class Computing:
             "kernels": kernels,
             "cpu_seconds": round(self._cpu_seconds, 2),
         }
+
+    @property
+    def left(self) -> dict[bytes, float]:
+        """Costs of the units that nobody has computed yet."""
+        return {**self._left}
 
     def units(self) -> Iterator[tuple[bytes, object]]:
         """Have the engine compute the units; yield the values of each."""
@@ -129,6 +138,10 @@ class Computing:
         said: dict[str, Any] = pickle.loads(_received_bytes(host, self._engine))
         if "wrong" in said:
             raise TransientError(said["wrong"])
+        if "silent" in said:
+            raise EngineSilent(
+                "the engine does not answer", found=said["silent"], hint=_hint_of(self._engine)
+            )
         if "broken" in said:
             hint = _hint_of(self._engine)
             raise TransientError("the engine has failed", found=said["broken"].strip(), hint=hint)

@@ -37,6 +37,7 @@ class EngineNote(TypedDict):
     secret: str
     name: str
     other_kernels: bool
+    when_silent: str  # see `EngineSettings`
     jobs: dict[str, AskedOfEngine]  # by stage and partition
     log: str  # file with what its process says
     here: list[str]  # a file of the project and its text: who finds it there has the project

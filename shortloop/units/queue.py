@@ -95,12 +95,22 @@ class Batches(Generic[Unit]):
         self._costs = costs
         self._waiting = sorted(costs, key=costs.__getitem__, reverse=True)[::-1]  # the next one is the last
         self._cost_waiting = float(sum(costs.values()))
-        self._workers = max(workers, 1)
-        self._least = self._workers * message  # `message`: s that sending a batch takes
+        self._message = message  # s that sending a batch takes
+        self.resize(workers)
         self._lock = threading.Lock()
         self._seconds = self._cost_done = 0.0
         self._units_done = 0
         self._lost: Counter[Unit] = Counter()
+
+    def resize(self, workers: int) -> None:
+        """Set how many workers there are now."""
+        self._workers = max(workers, 1)
+        self._least = self._workers * self._message
+
+    def expected(self, units: Sequence[Unit]) -> float:
+        """Seconds that units will take, by what others took; infinite before any was computed."""
+        with self._lock:
+            return self._expected(sum(self._costs[unit] for unit in units), len(units))
 
     def next(self) -> list[Unit]:
         with self._lock:

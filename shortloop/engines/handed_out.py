@@ -1,0 +1,95 @@
+"""Batches that workers have: one of which nothing is heard is handed out once more when workers are idle."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from shortloop.engines.engine import Computed
+from shortloop.engines.send_files import Supplies
+from shortloop.units.messages import Reply
+from shortloop.units.queue import Batches
+
+LATE, TIMES_EXPECTED = 10.0, 3.0  # s, and times as long as expected, after which a batch counts as late
+BACKLOG = 12.0  # s of work for each worker, by which an elastic cluster sees that more would be of use
+MOST = 40  # batches for each worker
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+@dataclass
+class Batch(Generic[Key]):
+    """Units that were handed out together, and the tasks that compute them: one, or two."""
+
+    units: list[bytes]
+    expected: float  # s; infinite before anything was computed
+    since: float
+    where: str = ""  # the node that it is for; empty: any
+    keys: list[Key] = field(default_factory=list)
+    is_done: bool = False
+
+
+class HandedOut(Generic[Key]):
+    """Batches by the task that computes each."""
+
+    def __init__(self, batches: Batches[bytes]) -> None:
+        self._batches = batches
+        self._out: dict[Key, Batch[Key]] = {}
+        self._again: list[list[bytes]] = []  # batches that came to a node that lacked something
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._out)
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self._out
+
+    def batches(self) -> list[Batch[Key]]:
+        """Those that nobody has computed yet; one that is handed out twice counts once."""
+        return [*{id(each): each for each in self._out.values() if not each.is_done}.values()]
+
+    def has_room(self, workers: int, ahead: int, elastic: bool) -> bool:
+        """True if workers should get another batch, so that none waits for the next."""
+        out = self.batches()
+        if len(out) < ahead * workers:
+            return True
+        if not elastic or len(out) >= MOST * workers:
+            return False
+        return sum(each.expected for each in out) < BACKLOG * workers
+
+    def next(self) -> Batch[Key] | None:
+        """Return the next batch to hand out, if there is one; at the end, one that is late comes again."""
+        units = self._again.pop() if self._again else self._batches.next()
+        now = time.monotonic()
+        if units:
+            return Batch(units, self._batches.expected(units), now)
+        late = [
+            each
+            for each in self.batches()
+            if len(each.keys) == 1 and now - each.since > max(LATE, TIMES_EXPECTED * each.expected)
+        ]
+        return min(late, key=lambda each: each.since, default=None)
+
+    def add(self, key: Key, batch: Batch[Key]) -> None:
+        batch.keys.append(key)
+        self._out[key] = batch
+
+    @property
+    def is_over(self) -> bool:
+        return not self._again and not self.batches()
+
+    def came(self, key: Key, reply: Reply, supplies: Supplies) -> Computed | None:
+        """Take the reply of a task; its units count unless they were there before, or another task has them.
+
+        What it tells of its process counts anyway. A batch for which its node lacked something comes again.
+        """
+        batch = self._out.pop(key)
+        batch.keys.remove(key)
+        counts = not batch.is_done and not (reply.lost and batch.keys)
+        batch.is_done = batch.is_done or counts
+        if reply.missing is not None:
+            supplies.lacks(reply, batch.since)
+            self._again += [batch.units] if counts else []
+            return None
+        return Computed(batch.units if counts else [], reply) if counts or not reply.lost else None

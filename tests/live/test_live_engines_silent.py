@@ -1,0 +1,224 @@
+"""A cluster that grows, freezes or has nobody: the run goes on, or says who does not answer."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from deploy_compose import free_port, listens
+from live_project import SHORTLOOP, EmptyProject, fixture_of, stages, wait_for
+
+pytest.importorskip("distributed", reason="distributed is not installed")
+HOST = "127.0.0.1"
+METHODS = """\
+# wait
+def each(number: int):
+    return {f"u{n}": n for n in range(number)}
+
+@stage(units=each)
+def wait(n, number: int, seconds: float, salt: int):
+    import time
+    time.sleep(seconds)
+    return {"y": n + salt}
+"""
+SCRIPT = """\
+from shortloop import Settings, pipeline
+
+class Waits(Settings):
+    number: int
+    seconds: float
+    salt: int
+
+@pipeline(settings="waits.toml")
+def main(run, settings: Waits):
+    return run.build("wait", number=settings.number, seconds=settings.seconds, salt=settings.salt)
+"""
+
+
+class Waiting(EmptyProject):
+    sources: ClassVar = {**stages(METHODS), "build_scripts/build_waits.py": SCRIPT}
+    salt = 0
+
+    def begin(
+        self, address: str, number: int = 12, seconds: float = 0.3, **engine: object
+    ) -> subprocess.Popen[str]:
+        """Begin a run of units that nobody has computed yet."""
+        self.salt += 1
+        table = {"name": "dask", "address": address, "silence": 4, **engine}
+        lines = [f"number = {number}", f"seconds = {seconds}", f"salt = {self.salt}", "[engine]"]
+        lines += [f"{name} = {each!r}" for name, each in table.items()]
+        self.write("waits.toml", "\n".join(lines) + "\n")
+        return self.popen(SHORTLOOP, "run", "waits")
+
+
+class Cluster:
+    """A scheduler of Dask, and workers without a nanny, each a process."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.port = folder, free_port()
+        self.address = f"tcp://{HOST}:{self.port}"
+        self.started: dict[str, subprocess.Popen[bytes]] = {}
+        self._start("scheduler", "--host", HOST, "--port", str(self.port), "--no-dashboard")
+        wait_for(lambda: listens(HOST, self.port))
+
+    def worker(self, name: str) -> None:
+        more = [
+            "--no-nanny",
+            "--nthreads",
+            "1",
+            "--no-dashboard",
+            "--local-directory",
+            str(self.folder / name),
+        ]
+        self._start("worker", self.address, *more, name=name)
+
+    def _start(self, what: str, *arguments: str, name: str = "") -> None:
+        command = [sys.executable, "-m", "distributed.cli.dask_" + what, *arguments]
+        log = (self.folder / f"{name or what}.log").open("wb")
+        self.started[name or what] = subprocess.Popen(command, stdout=log, stderr=log)
+
+    def workers(self, *names: str) -> None:
+        for name in names:
+            self.worker(name)
+        for name in names:
+            log = self.folder / f"{name}.log"
+            wait_for(lambda log=log: b"Registered to" in log.read_bytes())  # type: ignore[misc]
+
+    def signal(self, number: signal.Signals, *names: str) -> None:
+        for name in names:
+            os.kill(self.started[name].pid, number)
+
+    def end(self) -> None:
+        for process in self.started.values():
+            process.kill()  # also one that is stopped
+            process.wait()
+
+
+project = fixture_of(Waiting, server=False)
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    with tempfile.TemporaryDirectory(prefix="sl-") as folder:
+        started = Cluster(Path(folder))
+        yield started
+        started.end()
+
+
+def kept(project: Waiting) -> int:
+    """Units of the latest job that are done."""
+    found = [*project.folder.glob("workdirs/main/main-*/.progress")]
+    newest = max(found, key=lambda file: file.stat().st_mtime, default=None)
+    share = newest.read_text().split() if newest else ["0"]
+    return int(1000 * float(share[0])) if share else 0
+
+
+def test_workers_that_come_later_compute(project: Waiting, cluster: Cluster) -> None:
+    run = project.begin(cluster.address, when_silent="wait")
+    time.sleep(7)
+    cluster.workers("one")
+    said, _ = run.communicate(timeout=60)
+    assert run.returncode == 0, said
+    assert "has no workers: start some; waiting" in said
+
+
+def test_a_worker_that_is_stopped_holds_up_nobody(project: Waiting, cluster: Cluster) -> None:
+    cluster.workers("one", "two")
+    run = project.begin(cluster.address)
+    wait_for(lambda: kept(project) > 100)
+    cluster.signal(signal.SIGSTOP, "one")
+    said, _ = run.communicate(timeout=60)
+    assert run.returncode == 0, said
+    assert "nothing was computed since" not in said
+
+
+@pytest.mark.parametrize(
+    ("when", "status", "expected"),
+    [("end", 1, "the job ends"), ("here", 0, "the rest is computed on this machine")],
+)
+def test_a_scheduler_that_is_stopped_is_told(
+    project: Waiting, cluster: Cluster, when: str, status: int, expected: str
+) -> None:
+    cluster.workers("one")
+    run = project.begin(cluster.address, number=20, when_silent=when)
+    wait_for(lambda: kept(project) > 100)
+    cluster.signal(signal.SIGSTOP, "scheduler")
+    said, _ = run.communicate(timeout=90)
+    assert run.returncode == status, said
+    assert f"Dask's scheduler at {cluster.address} does not answer; {expected}" in said
+    if status:
+        assert "Traceback" not in said
+        assert "run again: units that are done are kept" in said
+
+
+@pytest.mark.slow
+def test_no_worker_is_heard_of_and_long_units_are_no_silence(project: Waiting, cluster: Cluster) -> None:
+    cluster.workers("one", "two")
+    run = project.begin(cluster.address, number=2, seconds=12)
+    said, _ = run.communicate(timeout=60)
+    assert run.returncode == 0, said
+    assert "nothing was computed" not in said
+    run = project.begin(cluster.address, number=20)
+    wait_for(lambda: kept(project) > 100)
+    cluster.signal(signal.SIGSTOP, "one", "two")
+    said, _ = run.communicate(timeout=90)
+    assert run.returncode == 1
+    assert f"no worker of Dask's scheduler at {cluster.address} is heard of" in said
+
+
+@pytest.mark.slow
+def test_a_cluster_that_adapts_grows_from_nobody(project: Waiting, tmp_path: Path) -> None:
+    port, log = free_port(), tmp_path / "workers"
+    code = f"""
+import distributed, time
+if __name__ == "__main__":
+    cluster = distributed.LocalCluster(n_workers=0, threads_per_worker=1, scheduler_port={port}, host={HOST!r},
+                                       dashboard_address=None)
+    cluster.adapt(minimum=0, maximum=3, interval="500ms", wait_count=20)
+    most = 0
+    while True:
+        most = max(most, len(cluster.scheduler.workers))
+        open({str(log)!r}, "w").write(str(most))
+        time.sleep(0.2)
+"""
+    file = tmp_path / "adaptive.py"
+    file.write_text(code)
+    process = subprocess.Popen([sys.executable, str(file)], start_new_session=True)
+    try:
+        wait_for(lambda: listens(HOST, port))
+        run = project.begin(f"tcp://{HOST}:{port}", number=100, seconds=0.4, silence=60)
+        said, _ = run.communicate(timeout=120)
+        assert run.returncode == 0, said
+        assert int(log.read_text()) == 3
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        (f"tcp://{HOST}:1", "refused: that machine answers, and nothing listens on this port"),
+        ("tcp://nobody.invalid:8786", "unknown host"),
+    ],
+)
+def test_why_a_cluster_is_not_reached(project: Waiting, address: str, expected: str) -> None:
+    run = project.begin(address)
+    said, _ = run.communicate(timeout=60)
+    assert run.returncode == 1
+    assert f"{address}: {expected}" in said
+
+
+def test_what_is_missing_for_tls_is_named(project: Waiting, cluster: Cluster) -> None:
+    run = project.begin(cluster.address.replace("tcp", "tls"))
+    said, _ = run.communicate(timeout=60)
+    assert run.returncode == 1
+    assert "set ca, certificate, key in the table [engine]" in said

@@ -15,9 +15,9 @@ from benchmarks.measure import interleaved, ratio, seconds_of, spread
 from benchmarks.options import Options
 from benchmarks.write import figures
 from shortloop.base.seeds import seed_for
-from shortloop.panel.design import Design
 from shortloop.panel.diagnostics.group_page import BOXES, HEIGHT, WIDTH, Head, page_of
 from shortloop.panel.diagnostics.residuals import Rows, rows_of
+from shortloop.panel.formulas.design import Design
 from shortloop.panel.models.model import ModelSettings
 from shortloop.report.pdf import Sheet, document
 from shortloop.report.style import BLACK, BLUE, GREY, VERMILION, styled

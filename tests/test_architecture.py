@@ -59,10 +59,8 @@ EEG = (
     {"eeg.analysis"},
 )
 PANEL = (
-    {"panel.kernels", "panel.statistics", "panel.column"},
+    {"panel.kernels", "panel.statistics", "panel.formulas"},
     {"panel.data", "panel.formats"},
-    {"panel.batch", "panel.design", "panel.expressions"},
-    {"panel.equation", "panel.materializer"},
     {"panel.models"},
     {"panel.statsmodels_fit"},
     {"panel.fit", "panel.diagnostics"},

@@ -11,8 +11,8 @@ import pandas as pd
 
 from shortloop.base.errors import InputError
 from shortloop.base.types import IntArray
-from shortloop.panel.column import EXACT, NamedColumns, column_of, lookalikes
 from shortloop.panel.formats.panel_format import key_text
+from shortloop.panel.formulas.column import EXACT, NamedColumns, column_of, lookalikes
 
 GAPS = 4  # numbers of groups that may be between the least and the largest, for each row
 

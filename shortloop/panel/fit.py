@@ -13,8 +13,8 @@ import numpy as np
 from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.data import Panel
-from shortloop.panel.design import Categories, Design, Evaluated
-from shortloop.panel.equation import CategoriesError, Equation
+from shortloop.panel.formulas.design import Categories, Design, Evaluated
+from shortloop.panel.formulas.equation import CategoriesError, Equation
 from shortloop.panel.models.model import ModelSettings
 from shortloop.panel.statistics import (
     COEFFICIENTS,

@@ -10,14 +10,14 @@ import numpy as np
 
 from shortloop.analyses import Opened, Tell
 from shortloop.base.errors import InputError
-from shortloop.panel.column import Column
 from shortloop.panel.data import Panel as Rows
 from shortloop.panel.data import from_frame
-from shortloop.panel.equation import Equation
 from shortloop.panel.fit import Fitter
 from shortloop.panel.formats.csvimport import CsvimportInput
 from shortloop.panel.formats.panel_format import FileInput
 from shortloop.panel.formats.simulated import SimulatedInput
+from shortloop.panel.formulas.column import Column
+from shortloop.panel.formulas.equation import Equation
 from shortloop.panel.pipeline import read_panel
 from shortloop.panel.settings import Panel
 

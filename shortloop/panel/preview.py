@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 from shortloop.analyses import Look
 from shortloop.base.errors import InputError
 from shortloop.base.text import short_list
-from shortloop.panel.column import doubt
 from shortloop.panel.formats.csv import CsvInput
 from shortloop.panel.formats.panel_format import FileInput
 from shortloop.panel.formats.parquet import ParquetInput
+from shortloop.panel.formulas.column import doubt
 from shortloop.settings.base import tag_of
 from shortloop.settings.paths import written_path
 

@@ -24,7 +24,7 @@ import numpy as np
 from scipy import special
 
 from shortloop.base.types import FloatArray
-from shortloop.panel.design import Design
+from shortloop.panel.formulas.design import Design
 from shortloop.panel.models.model import ModelSettings
 from shortloop.panel.statistics import COEFFICIENTS, EDGE, FITS, Status
 

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.panel.design import Design
+from shortloop.panel.formulas.design import Design
 from shortloop.panel.models.model import ModelSettings
 
 COUNTS = ("nobs", "df_model", "df_resid")

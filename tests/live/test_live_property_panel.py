@@ -70,10 +70,9 @@ class PanelProject(RandomProject):
             "panel/diagnostics",
             "panel/results.py",
             "panel/statistics.py",
-            "panel/group_designs.py",
             "panel/data.py",
         ),
-        *("panel/statsmodels_fit.py", "panel/equation.py", "panel/report", "panel/stages"),
+        *("panel/statsmodels_fit.py", "panel/formulas/equation.py", "panel/report", "panel/stages"),
     )
     script = SCRIPT
 

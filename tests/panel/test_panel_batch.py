@@ -18,8 +18,8 @@ from panel_fits import fit_groups
 from python_process import finished
 
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.panel import batch
 from shortloop.panel.frame import fit_frame
+from shortloop.panel.kernels import batch
 from shortloop.panel.statistics import Reason
 
 SIZES = (30, 2, 45, 3, 60, 25, 31)

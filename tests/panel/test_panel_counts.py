@@ -19,8 +19,8 @@ from scipy import stats
 
 from shortloop.base.seeds import seed_for
 from shortloop.base.types import FloatArray
-from shortloop.panel.design import Design
 from shortloop.panel.diagnostics.residuals import Rows, rows_of
+from shortloop.panel.formulas.design import Design
 from shortloop.panel.frame import fit_frame
 from shortloop.panel.models.glm import COMPILED
 from shortloop.panel.models.model import ModelSettings

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusal import refusal
 
-from shortloop.panel.column import LEVELS, lookalikes, numbers_as_text
 from shortloop.panel.data import block_of, from_frame
-from shortloop.panel.equation import Equation
 from shortloop.panel.formats.parquet import ParquetInput
+from shortloop.panel.formulas.column import LEVELS, lookalikes, numbers_as_text
+from shortloop.panel.formulas.equation import Equation
 from shortloop.panel.frame import fit_frame
 
 

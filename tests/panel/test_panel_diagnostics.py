@@ -14,7 +14,6 @@ from scipy import stats
 
 from shortloop.base.seeds import seed_for
 from shortloop.base.types import FloatArray
-from shortloop.panel.design import Design
 from shortloop.panel.diagnostics.residuals import (
     CRITERIA,
     OUTLYING,
@@ -25,6 +24,7 @@ from shortloop.panel.diagnostics.residuals import (
     summary_of,
     worst,
 )
+from shortloop.panel.formulas.design import Design
 from shortloop.panel.models.model import ModelSettings
 
 SEED = seed_for(0, "rows")

@@ -16,8 +16,8 @@ from formulaic import Formula
 from refusal import refusal
 
 from shortloop.panel.data import from_frame
-from shortloop.panel.equation import Equation
 from shortloop.panel.fit import Fits, Fitter
+from shortloop.panel.formulas.equation import Equation
 from shortloop.panel.frame import fit_frame
 from shortloop.panel.models.model import ModelSettings
 from shortloop.panel.statistics import STATUSES, Status

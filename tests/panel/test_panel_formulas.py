@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from refusal import refusal
 
 from shortloop.panel.data import from_frame
-from shortloop.panel.expressions import is_elementwise
 from shortloop.panel.formats.panel_format import FileInput
+from shortloop.panel.formulas.expressions import is_elementwise
 from shortloop.panel.frame import fit_frame
 from shortloop.panel.results import Results
 from shortloop.panel.statistics import merge_terms

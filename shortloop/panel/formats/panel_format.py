@@ -76,7 +76,7 @@ def key_text(value: object) -> str:
 
 def with_digits(frame: pd.DataFrame, read: Callable[[str], pd.Series]) -> pd.DataFrame:
     """Restore integers that lost digits as floats because some are missing, by `read`."""
-    from shortloop.panel.column import EXACT
+    from shortloop.panel.formulas.column import EXACT
 
     for name in frame.columns:
         values = frame[name]

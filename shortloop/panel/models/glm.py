@@ -10,7 +10,7 @@ from shortloop.panel.models.model import WithCovariance
 
 if TYPE_CHECKING:
     from shortloop.base.types import FloatArray, IntArray
-    from shortloop.panel.design import Design
+    from shortloop.panel.formulas.design import Design
     from shortloop.panel.statistics import Statistics
 
 COMPILED = {
@@ -40,7 +40,7 @@ class Glm(WithCovariance):
         return self.family == "binomial"
 
     def fit_groups(self, design: Design, starts: IntArray, level: float) -> Statistics | None:
-        from shortloop.panel.batch import Batch
+        from shortloop.panel.kernels.batch import Batch
         from shortloop.panel.kernels.covariance import KINDS
         from shortloop.panel.kernels.families import FAMILIES, LINKS
         from shortloop.panel.kernels.irls import NUMBERS, fit_groups

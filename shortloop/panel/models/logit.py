@@ -10,7 +10,7 @@ from shortloop.panel.models.model import WithCovariance
 
 if TYPE_CHECKING:
     from shortloop.base.types import FloatArray, IntArray
-    from shortloop.panel.design import Design
+    from shortloop.panel.formulas.design import Design
     from shortloop.panel.statistics import Statistics
 
 
@@ -23,7 +23,7 @@ class Logit(WithCovariance):
         import numpy as np
         from scipy import special
 
-        from shortloop.panel.batch import Batch
+        from shortloop.panel.kernels.batch import Batch
         from shortloop.panel.kernels.covariance import KINDS
         from shortloop.panel.kernels.newton import NUMBERS, fit_groups
 

@@ -15,7 +15,7 @@ from shortloop.settings.base import Tagged
 
 if TYPE_CHECKING:
     from shortloop.base.types import FloatArray, IntArray
-    from shortloop.panel.design import Design
+    from shortloop.panel.formulas.design import Design
     from shortloop.panel.statistics import Statistics
 
 Covariance = Literal["nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster"]
@@ -57,7 +57,7 @@ class ModelSettings(Tagged):
         """Load the compiled code, so that processes forked later share it; compile it, if it never was."""
         import numpy as np
 
-        from shortloop.panel.design import Design
+        from shortloop.panel.formulas.design import Design
 
         columns, outcome = np.random.default_rng(0).standard_normal((2, 12)), np.tile([0.0, 1.0], 6)
         design = Design(("a", "b"), columns, outcome, {role: np.ones(12) for role in self.roles()})

@@ -11,7 +11,7 @@ from shortloop.panel.models.model import WithCovariance
 
 if TYPE_CHECKING:
     from shortloop.base.types import FloatArray, IntArray
-    from shortloop.panel.design import Design
+    from shortloop.panel.formulas.design import Design
     from shortloop.panel.statistics import Statistics
 
 
@@ -22,7 +22,7 @@ class LeastSquares(WithCovariance):
         import numpy as np
         from scipy import special
 
-        from shortloop.panel.batch import Batch
+        from shortloop.panel.kernels.batch import Batch
         from shortloop.panel.kernels.covariance import KINDS
         from shortloop.panel.kernels.groups import IMPLICIT, NO_CONSTANT
         from shortloop.panel.kernels.least_squares import NUMBERS, fit_groups

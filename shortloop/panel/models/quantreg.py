@@ -10,7 +10,7 @@ from shortloop.panel.models.model import ModelSettings
 
 if TYPE_CHECKING:
     from shortloop.base.types import FloatArray, IntArray
-    from shortloop.panel.design import Design
+    from shortloop.panel.formulas.design import Design
     from shortloop.panel.statistics import Statistics
 
 TOLERANCE = 1e-6  # as of statsmodels' ``QuantReg.fit``
@@ -25,7 +25,7 @@ class Quantreg(ModelSettings):
     def fit_groups(self, design: Design, starts: IntArray, level: float) -> Statistics:
         import numpy as np
 
-        from shortloop.panel.batch import Batch
+        from shortloop.panel.kernels.batch import Batch
         from shortloop.panel.kernels.groups import NO_CONSTANT
         from shortloop.panel.kernels.quantile import NUMBERS, fit_groups
 

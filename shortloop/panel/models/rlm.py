@@ -10,7 +10,7 @@ from shortloop.panel.models.model import ModelSettings
 
 if TYPE_CHECKING:
     from shortloop.base.types import FloatArray, IntArray
-    from shortloop.panel.design import Design
+    from shortloop.panel.formulas.design import Design
     from shortloop.panel.statistics import Statistics
 
 TOLERANCE = 1e-8  # as of statsmodels' ``RLM.fit``
@@ -26,7 +26,7 @@ class Rlm(ModelSettings):
     t: float = Field(1.345, gt=0, description="residuals beyond this many scales count less; default 1.345")
 
     def fit_groups(self, design: Design, starts: IntArray, level: float) -> Statistics:
-        from shortloop.panel.batch import Batch
+        from shortloop.panel.kernels.batch import Batch
         from shortloop.panel.kernels.huber import NUMBERS, fit_groups
 
         batch = Batch(design, starts, NUMBERS)

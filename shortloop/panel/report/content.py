@@ -10,7 +10,7 @@ import numpy as np
 
 from shortloop.base.plain import Plain
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.panel.expressions import with_outcome
+from shortloop.panel.formulas.expressions import with_outcome
 from shortloop.panel.results import group_columns
 from shortloop.panel.statistics import Status
 from shortloop.report.page import Source, csv_text, source_of, thread_note

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from shortloop.stages.stage import Finished, Job, Outputs, Stage
 
 if TYPE_CHECKING:
-    from shortloop.panel.column import NamedColumns
+    from shortloop.panel.formulas.column import NamedColumns
 
 
 class Block(Stage):
@@ -41,7 +41,7 @@ class Block(Stage):
     def _columns(self, columns: NamedColumns) -> NamedColumns:
         """Select the columns that are read; all, if that fails: fits then say what is wrong."""
         from shortloop.base.errors import InputError
-        from shortloop.panel.equation import Equation
+        from shortloop.panel.formulas.equation import Equation
 
         try:
             needed = Equation(self.formula, self.outcome).needed(columns, self.beside or ())

@@ -142,7 +142,7 @@ class Diagnostics(CollectingStage):
 
     def _head(self, group: str, why: str, place: str) -> Head:
         from shortloop.panel.diagnostics.group_page import Head
-        from shortloop.panel.expressions import with_outcome
+        from shortloop.panel.formulas.expressions import with_outcome
 
         formula, kind = with_outcome(self.model.formula, self.outcome), getattr(self.model, "model", "")
         return Head(group, f"{self._title()}: {formula} ({kind})", why, place)

@@ -26,8 +26,8 @@ class Fit(Stage):
 
     def open(self) -> None:
         from shortloop.panel.data import split_groups
-        from shortloop.panel.equation import Equation
         from shortloop.panel.fit import Fitter
+        from shortloop.panel.formulas.equation import Equation
         from shortloop.panel.stages.panel_files import load_panel
 
         equation = Equation(self.model.formula, self.outcome, f"models.{self.specification}.formula")

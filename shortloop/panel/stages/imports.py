@@ -80,7 +80,7 @@ def _values(rows: Dataset, name: str, kind: str) -> Any:
     import numpy as np
     import pandas as pd
 
-    from shortloop.panel.column import EXACT
+    from shortloop.panel.formulas.column import EXACT
 
     each = rows.iterate_chain(None, name)
     if kind in TEXTS or kind == TRUTH:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from shortloop.base.plain import Plain
-from shortloop.panel.column import Column
 from shortloop.panel.data import Panel
+from shortloop.panel.formulas.column import Column
 from shortloop.stages.stage import File, Finished, Job, Values
 
 

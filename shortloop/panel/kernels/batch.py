@@ -9,7 +9,7 @@ import numpy as np
 from scipy import special
 
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.panel.design import Design
+from shortloop.panel.formulas.design import Design
 from shortloop.panel.kernels.groups import Found, Rows
 from shortloop.panel.kernels.rows import numbered_in_groups, put_column
 from shortloop.panel.kernels.special import two_sided

@@ -17,10 +17,17 @@ from formulaic.transforms import TRANSFORMS
 
 from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.panel.column import EXACT, LEVELS, Column, NamedColumns
-from shortloop.panel.design import Columns, Design, Evaluated
-from shortloop.panel.expressions import coded_name, is_elementwise, keeps_digits, parsed, quoted, with_outcome
-from shortloop.panel.materializer import Materializer, NotByGroupError
+from shortloop.panel.formulas.column import EXACT, LEVELS, Column, NamedColumns
+from shortloop.panel.formulas.design import Columns, Design, Evaluated
+from shortloop.panel.formulas.expressions import (
+    coded_name,
+    is_elementwise,
+    keeps_digits,
+    parsed,
+    quoted,
+    with_outcome,
+)
+from shortloop.panel.formulas.materializer import Materializer, NotByGroupError
 
 MARKED = re.compile("[⧛⧚]|\x1b\\[[0-9;]*m")  # marks of formulaic around errors in formulas, for terminals
 BACKTICKS = re.compile("`([^`]*)`")

@@ -16,9 +16,9 @@ from interface_meta import override
 
 from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.panel.column import NamedColumns
-from shortloop.panel.design import Categories
-from shortloop.panel.expressions import coded_name, compares_texts, is_elementwise, keeps_digits
+from shortloop.panel.formulas.column import NamedColumns
+from shortloop.panel.formulas.design import Categories
+from shortloop.panel.formulas.expressions import coded_name, compares_texts, is_elementwise, keeps_digits
 
 CONTEXT = {"pd": pd}  # names in formulas beside columns, builtins, and those of formulaic, `np` among them
 

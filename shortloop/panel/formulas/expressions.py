@@ -17,7 +17,7 @@ from typing import TypeGuard
 
 import numpy as np
 
-from shortloop.panel.column import EXACT, LARGEST, NamedColumns
+from shortloop.panel.formulas.column import EXACT, LARGEST, NamedColumns
 
 EXPRESSIONS = 256  # trees that are remembered
 OPERATORS = (

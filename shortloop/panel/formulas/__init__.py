@@ -1,0 +1,1 @@
+"""Formulas: columns of a panel to outcome and regressors."""

@@ -28,7 +28,6 @@ from shortloop.sweep.runs import (
     Progress,
     Runner,
     check_combinations,
-    edited_since,
     first_line,
     refusal,
     runner,
@@ -55,7 +54,7 @@ def run_sweep(script: str, file: Path | None, vary: Sequence[str], together: Seq
         steps = grid.steps()  # to name each error, and not each combination that has it
         print_error(refusal(checked, check_combinations(script, steps, environ, Progress(len(steps)))))
         return 1
-    outcomes = _run_all(script, environ, checked, progress)
+    outcomes, stale = _run_all(script, environ, checked, progress)
     if len(outcomes) < len(combinations):
         print_lines(
             f"interrupted: {len(outcomes)} of {counted(len(combinations), 'combination')} are done; all "
@@ -63,59 +62,53 @@ def run_sweep(script: str, file: Path | None, vary: Sequence[str], together: Seq
         )
         return INTERRUPTED
     _conclude(grid, outcomes)
-    edited = _edited(script, outcomes)
-    if edited:
+    if stale:
         print_lines(
-            f"not all rows are of the current code: {_names(edited)} edited repeatedly during the sweep; "
+            f"not all rows are of the current code, which was edited again and again ({short_list(stale)}): "
             "repeat the sweep when editing is finished"
         )
-    return 1 if edited or any(outcome.problem for outcome in outcomes) else 0
+    return 1 if stale or any(outcome.problem for outcome in outcomes) else 0
 
 
 def _run_all(
     script: str, environ: dict[str, str], checked: Mapping[Combination, Checked], progress: Progress
-) -> list[Outcome]:
-    """Run all combinations; return those finished before an interrupt."""
+) -> tuple[list[Outcome], list[str]]:
+    """Run all combinations, again if code was edited; return those finished, and why rows are of old code."""
     analyses = [each.findings for each in find_analyses().values() if each.findings is not None]
     outcomes: list[Outcome] = []
+    edited: list[str] = []
     with suppress(KeyboardInterrupt), only_run(f"{script} sweep"), runner(script, environ, analyses) as runs:
         for combination, known in checked.items():
-            outcome = runs.run(combination, known.name, progress)
-            outcomes.append(outcome)
-            print_lines(progress.done(outcome))
-        for _ in range(RERUNS):
-            _run_again(script, runs, outcomes)
-    return outcomes
+            outcomes.append(_run(runs, combination, known.name, progress))
+        for again in range(RERUNS, -1, -1):
+            stale, edited = _stale(script, environ, outcomes)
+            if not edited or not again:
+                break
+            print_lines(
+                f"edited during the sweep ({short_list(edited)}): {counted(len(stale), 'combination')} run "
+                "again, so that all are of the same code"
+            )
+            before, outcomes[stale[0] :] = outcomes[stale[0] :], []  # an interrupt keeps those before
+            progress = Progress(len(stale))
+            for place, one in enumerate(before, stale[0]):
+                outcomes.append(_run(runs, one.combination, one.name, progress) if place in stale else one)
+    return outcomes, edited
 
 
-def _run_again(script: str, runs: Runner, outcomes: list[Outcome]) -> None:
-    """Run combinations again whose code was edited, so that all rows of the table are of the same code."""
-    if not (edited := _edited(script, outcomes)):
-        return
-    # Failures may be due to code that was being edited.
-    stale = [place for place, each in enumerate(outcomes) if place in edited or each.problem]
-    print_lines(
-        f"{_names(edited)} edited during the sweep: {counted(len(stale), 'combination')} run again, so that "
-        "all are of the same code"
-    )
-    before, outcomes[stale[0] :] = outcomes[stale[0] :], []  # an interrupt keeps those before
-    progress = Progress(len(stale))
-    for place, outcome in enumerate(before, stale[0]):
-        if place in stale:
-            outcome = runs.run(outcome.combination, outcome.name, progress)
-            print_lines(progress.done(outcome))
-        outcomes.append(outcome)
+def _run(runs: Runner, combination: Combination, name: str, progress: Progress) -> Outcome:
+    outcome = runs.run(combination, name, progress)
+    print_lines(progress.done(outcome))
+    return outcome
 
 
-def _edited(script: str, outcomes: Sequence[Outcome]) -> dict[int, set[str]]:
-    """Modules edited since a combination ran, by its place."""
-    found = {place: edited_since(script, each.code, each.jobs) for place, each in enumerate(outcomes)}
-    return {place: names for place, names in found.items() if names}
-
-
-def _names(edited: Mapping[int, set[str]]) -> str:
-    names = sorted(set().union(*edited.values()))
-    return f"{short_list(names)} {'was' if len(names) == 1 else 'were'}"
+def _stale(script: str, environ: dict[str, str], outcomes: Sequence[Outcome]) -> tuple[list[int], list[str]]:
+    """Combinations that would be built again by now, and those that failed; and why the first are built."""
+    combinations = [each.combination for each in outcomes]
+    now = check_combinations(script, combinations, environ, Progress(len(outcomes))).values()
+    why = [first_line(each.problem) or each.builds for each in now]
+    stale = [place for place, each in enumerate(outcomes) if why[place] or each.problem]
+    known = (said for said, each in zip(why, outcomes, strict=True) if said and not each.problem)
+    return stale, [*dict.fromkeys(known)]
 
 
 def _conclude(grid: Grid, outcomes: Sequence[Outcome]) -> None:

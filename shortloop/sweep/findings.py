@@ -10,7 +10,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from shortloop.base.plain import Plain
-from shortloop.run.runs import JobOfRun
 from shortloop.sweep.grid import Combination, Grid
 
 OF_THE_RUN = ("seconds", "built", "reused", "report", "files", "jobs")  # of a summary, not findings
@@ -94,8 +93,6 @@ class Outcome:
     built: int = 0  # jobs
     reused: int = 0
     findings: Mapping[str, Finding] = field(default_factory=dict)
-    jobs: Sequence[JobOfRun] = ()
-    code: Mapping[str, str] = field(default_factory=dict)  # of the build script, before it ran
 
     def finding(self, name: str) -> Finding:
         return self.findings.get(name, Finding(None))

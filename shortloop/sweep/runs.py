@@ -20,16 +20,11 @@ from shortloop.base.terminal import StatusLine
 from shortloop.base.text import counted, duration, one_line, short_list
 from shortloop.exax.forked import Forked, fork_ax, noting_interrupts
 from shortloop.exax.server import running_server
-from shortloop.keys.code import code_state
-from shortloop.keys.file_state import at_one_moment
-from shortloop.keys.methods import find_method, find_script, module_of
-from shortloop.plan.planner import DECLARED
-from shortloop.plan.request import MODULES
+from shortloop.plan.pipeline import REUSE
 from shortloop.plan.settings_files import SettingsFile
-from shortloop.project.project import configuration_file, job_directory
+from shortloop.project.project import configuration_file
 from shortloop.report.deliver import SUMMARY_VARIABLE
-from shortloop.run.runs import JobOfRun, RunRecord, read_runs, run_numbers
-from shortloop.store.manifest import read_manifest
+from shortloop.run.runs import RunRecord, read_runs, run_numbers
 from shortloop.store.workdir import HELD
 from shortloop.sweep.findings import Finding, FindingsOf, Outcome, findings_of
 from shortloop.sweep.grid import Combination
@@ -60,7 +55,6 @@ class Runner:
         for file in (self.output, self.summary):
             file.unlink(missing_ok=True)
         before, began = set(run_numbers()), time.monotonic()
-        code = _code_of_script(self.script)
         with noting_interrupts() as interrupted:
             run = self._start(combination)
             with run.passing_signals_on():
@@ -77,7 +71,7 @@ class Runner:
         problem = self._problem(status, [run for _, run in runs]) if status else ""
         number, findings = runs[-1][0] if runs else None, {} if status else self._findings()
         reused = len(jobs) - built
-        return Outcome(combination, name, seconds, problem, number, built, reused, findings, jobs, code)
+        return Outcome(combination, name, seconds, problem, number, built, reused, findings)
 
     def _start(self, combination: Combination) -> Forked:
         environ = dict(self.environ)
@@ -116,45 +110,6 @@ def runner(script: str, environ: Mapping[str, str], analyses: Sequence[FindingsO
         summary = Path(folder, "summary.json")
         environ = {**environ, HELD: str(os.getpid()), SUMMARY_VARIABLE: str(summary)}
         yield Runner(script, environ, analyses, Path(folder, "output"), summary, server.is_fresh)
-
-
-def _code_of_script(script: str) -> Mapping[str, str]:
-    if (file := find_script(script)) is None:
-        return {}
-    try:
-        return code_state(file).code
-    except InputError:  # invalid Python while it is being edited
-        return {module_of(file): ""}
-
-
-def edited_since(script: str, code: Mapping[str, str], jobs: Iterable[JobOfRun]) -> set[str]:
-    """Modules that were edited since a combination ran."""
-    with at_one_moment():
-        found = _differing(code, _code_of_script(script))
-        for job in jobs:
-            if not job.reason.startswith(DECLARED):
-                found |= _edited(job)
-    return found
-
-
-def _edited(job: JobOfRun) -> set[str]:
-    try:
-        manifest = read_manifest(job_directory(job.job))
-    except InputError:  # deleted meanwhile
-        return set()
-    if manifest is None:
-        return set()
-    parts, modules = manifest.parts, manifest.parts.options.get(MODULES)
-    try:
-        now = code_state(find_method(job.stage)[1], modules if isinstance(modules, list) else ())
-    except InputError:  # invalid Python, or deleted
-        return {parts.method}
-    versions = parts.installed(parts.libraries).libraries | now.versions
-    return _differing({**parts.code, **parts.versions}, {**now.code, **versions})
-
-
-def _differing(then: Mapping[str, str], now: Mapping[str, str]) -> set[str]:
-    return {name for name in {*then, *now} if then.get(name) != now.get(name)}
 
 
 class Progress:
@@ -209,6 +164,7 @@ def _jobs(output: Path) -> str:
 class Checked(NamedTuple):
     name: str  # of the settings of a combination
     problem: str  # why it cannot run
+    builds: str = ""  # why a run would build its first job that is not there; empty: all are there
 
 
 def check_combinations(
@@ -269,7 +225,9 @@ def _check(script: str, combination: Combination) -> Checked:
     try:
         with contextlib.redirect_stderr(output), contextlib.redirect_stdout(output):
             planned = dry_run(script)
-        return Checked(_settings_name(script, combination, planned.settings), "")
+        jobs = [job for plan in planned.plans for job in plan.jobs if job.plan != REUSE]
+        name = _settings_name(script, combination, planned.settings)
+        return Checked(name, "", jobs[0].reason or jobs[0].stage if jobs else "")
     except InputError as error:
         return Checked("", error.message)
     except SystemExit:

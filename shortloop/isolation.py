@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from contextlib import chdir
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
+
+import numpy as np
 
 from shortloop.base.errors import InputError
 from shortloop.base.seeds import seed_for
@@ -29,9 +31,6 @@ from shortloop.stages.task import BEFORE, Folders, Task, costs_of, fields_of, op
 from shortloop.stages.threads import set_single_thread
 from shortloop.store.loaded import here
 from shortloop.store.setup import setup_of, whole_input
-
-if TYPE_CHECKING:
-    import numpy as np
 
 NAMED = 8  # units in a message
 
@@ -135,8 +134,6 @@ class IsolatedStage:
             return dict(self.stage.compute(names.index(repr(unit))))
 
     def _whole(self) -> dict[str, Any]:
-        import numpy as np
-
         stage, units = self.stage, range(len(self.units))
         with chdir(self._scratch.name):
             arrays = lay_out(stage, self._task, lambda name, shape, dtype: np.zeros(shape, dtype))
@@ -169,8 +166,6 @@ class IsolatedStage:
 
 def _write_dummy(folder: Path, made: Path) -> None:
     """Write a job with random arrays and tables, made from the record of another, and its facts and files."""
-    import numpy as np
-
     result = open_result(folder)
     record: Any = json.loads((folder / RECORD).read_text(encoding="utf-8"))
     rng = np.random.default_rng(seed_for(0, folder.name))
@@ -192,8 +187,6 @@ def _write_dummy(folder: Path, made: Path) -> None:
 
 def _random(rng: np.random.Generator, kind: str, shape: Sequence[int]) -> np.ndarray:
     """Random values of a type of NumPy, or of one that a library of tables names after it."""
-    import numpy as np
-
     said = kind.lower()
     try:
         dtype = np.dtype(kind if kind != "str" else "U1")

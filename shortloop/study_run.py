@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from shortloop.base.errors import InputError
 from shortloop.base.extras import LOADED, need
@@ -18,11 +18,9 @@ from shortloop.project.project import cache_directory, keep, project_directory, 
 from shortloop.project.system_errors import system_error
 from shortloop.run.executor import run_pipeline
 from shortloop.run.termination import print_error
+from shortloop.settings.base import StudySettings
 from shortloop.settings.paths import SETTINGS_VARIABLE, STUDY_VARIABLE
 from shortloop.settings.read import settings_path
-
-if TYPE_CHECKING:
-    from shortloop.settings.base import StudySettings
 
 S = TypeVar("S", bound="StudySettings")
 PACKAGES = "packages.json"  # cache file: packages whose entry points earlier runs used

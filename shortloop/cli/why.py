@@ -10,7 +10,7 @@ from shortloop.base.errors import InputError
 from shortloop.cli.output import print_json, print_lines
 from shortloop.plan.explain.causes import Cause, Explained, explain, same_cause
 from shortloop.plan.settings_files import names_of_file
-from shortloop.project.project import user_directory
+from shortloop.project.project import job_directory, user_directory
 from shortloop.settings.paths import SETTINGS_VARIABLE, STUDY_VARIABLE
 from shortloop.settings.read import settings_path
 from shortloop.store.index import Purpose
@@ -24,8 +24,6 @@ def print_why(what: str, settings: str | None, full: bool, as_json: bool = False
     """Print why a job was built, or jobs of a stage, for `settings` or the file in the environment."""
     with Store() as store:
         if re.fullmatch(r".+-\d+", what):
-            from shortloop.project.project import job_directory
-
             job_directory(what)
             groups = [[explain(store, what)]]
         else:

@@ -9,6 +9,7 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 import joblib
+from joblib.externals.loky import get_reusable_executor
 from joblib.externals.loky.process_executor import ShutdownExecutorError
 
 from shortloop.base.errors import TransientError
@@ -56,8 +57,6 @@ class JoblibEngine(Engine):
         return {"version": joblib.__version__, "where": HERE}
 
     def close(self) -> None:
-        from joblib.externals.loky import get_reusable_executor
-
         # With other arguments, it would wait for all tasks first, and for a thread that waits for its lock.
         get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
 

@@ -20,7 +20,7 @@ from shortloop.frames.transformations import LIBRARIES as EVERY
 from shortloop.frames.transformations import MODIN
 from shortloop.plan.pipeline import Built
 from shortloop.report.deliver import copy_files, deliver_report, print_place, run_summary, write_summary
-from shortloop.settings.paths import STUDY_VARIABLE
+from shortloop.settings.paths import STUDY_VARIABLE, expand_path
 from shortloop.study_run import StudyKind, StudyRun
 
 if TYPE_CHECKING:
@@ -71,8 +71,6 @@ def left_out(frames: Frames) -> dict[str, str]:
 
 def modin_environment(run: FramesRun) -> tuple[File, dict[str, str]]:
     """The pyvenv.cfg of the environment with Modin, and the versions installed there."""
-    from shortloop.settings.paths import expand_path
-
     what = "the folder of an environment with Modin"
     folder = expand_path(run.study.modin.environment, run.file, field="modin.environment", what=what)
     versions = installed_there(folder, EVERY[MODIN].needs, run.file)

@@ -13,6 +13,7 @@ import sys
 import types
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib import metadata
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -170,8 +171,6 @@ def _version(library: str) -> str:
     found = getattr(sys.modules.get(library), "__version__", None)
     if isinstance(found, str):
         return found
-    from importlib import metadata
-
     try:
         return metadata.version(library)
     except metadata.PackageNotFoundError:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.plausible import SECONDS
@@ -187,8 +188,6 @@ def _unit_of_times(dialect: delimited.Dialect, name: str, decimal: str) -> str |
 
 def _numbers(texts: Sequence[str], decimal: str) -> np.ndarray:
     """Return the values that are numbers."""
-    import pandas as pd
-
     found = delimited.numbers(pd.Series(texts, dtype=str), decimal)
     return np.asarray(found[~np.isnan(found)])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from shortloop.stages.stage import Arrays, Finished, Index, Job, Out, Outputs, Stage
@@ -58,8 +59,6 @@ class FeatureStage(Stage):
         return {f"data_{phase}": self.of_trials(self._epochs[phase], trials).data}
 
     def finish(self, out: Outputs) -> Finished:
-        from dataclasses import replace
-
         from shortloop.eeg.stages.feature_files import finish_features
 
         features = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from shortloop.stages.stage import CollectingStage, Finished, Job, Outputs, Stage
@@ -103,8 +104,6 @@ def statistics_of(
     shape: str, permuted: list[Job], retrained: list[Job], settings: GroupSettings, seed: int
 ) -> MapStatistics:
     """Statistics of one kind of map, over these participants."""
-    import dataclasses
-
     import numpy as np
 
     from shortloop.base.seeds import seed_for

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from shortloop.report.stage import ReportStage
@@ -38,8 +39,6 @@ class Report(ReportStage):
         return panels(self._content)
 
     def finish(self, out: Outputs) -> Finished:
-        import json
-
         from shortloop.eeg.report.eeg_page import page_of
         from shortloop.eeg.report.summary import group_findings, participant_scores, participant_table
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from shortloop.stages.stage import Finished, Job, Outputs, Stage, Values
 
 
@@ -16,8 +18,6 @@ class Subsample(Stage):
 
     def finish(self, out: Outputs) -> Finished:
         """Draw trials of each phase, the same for all kinds of features."""
-        from dataclasses import replace
-
         from shortloop.eeg.decoding.permute import subsampled
         from shortloop.eeg.stages.feature_files import feature_values, finish_features, load_features
 

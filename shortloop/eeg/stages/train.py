@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from shortloop.base.errors import InputError
@@ -58,8 +59,6 @@ class Train(Stage):
         return len(self._data.times)
 
     def outputs(self) -> dict[str, Out]:
-        from functools import partial
-
         from shortloop.eeg.stages.feature_files import sized
 
         sizes = dict(zip(("bins", "trials", "features"), self._data.data.shape, strict=True))

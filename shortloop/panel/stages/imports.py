@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from shortloop.base.errors import InputError
 from shortloop.stages.dataset import Dataset
+from shortloop.stages.results import open_result
 from shortloop.stages.stage import File, Finished, Outputs, Stage
 
 if TYPE_CHECKING:
@@ -96,8 +97,6 @@ def _values(rows: Dataset, name: str, kind: str) -> Any:
 
 def write_tables(folder: Path, writer: Callable[..., Any]) -> dict[str, int]:
     """Write the tables of a job as datasets of another one; return their numbers of rows."""
-    from shortloop.stages.results import open_result
-
     tables = open_result(folder).tables
     for name, table in tables.items():
         frame: Any = table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from shortloop.report.stage import ReportStage
@@ -28,8 +29,6 @@ class PanelReport(ReportStage):
         return [*drawings(self._content)]
 
     def finish(self, out: Outputs) -> Finished:
-        import json
-
         from shortloop.panel.report.content import ALPHA, coefficient_numbers
         from shortloop.panel.report.panel_page import diagnostics_file, page_of, sentences
         from shortloop.report.page import slug

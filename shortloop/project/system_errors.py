@@ -8,7 +8,7 @@ import re
 import resource
 import sqlite3
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 
 from shortloop.base.errors import InputError, JobFailed
 
@@ -46,7 +46,6 @@ OTHERS = {
     errno.ENAMETOOLONG: ("a name is too long for this disk", "choose a shorter one"),
 }
 INDEX = "the index of jobs"
-FILES_OF_INDEX = 4  # with the folder that they are in
 INDEX_HINT = "move .shortloop/*.sqlite* of the workdir away: it is rebuilt"
 HELD = (f"{INDEX} is held by another program", "try again when that has ended")
 CLOSED = (f"{INDEX} cannot be opened", INDEX_HINT)
@@ -76,7 +75,7 @@ def system_error(error: BaseException) -> InputError | None:
     if number in OTHERS:
         return _translated(error, *OTHERS[number])
     if isinstance(error, sqlite3.Error):
-        said = OF_INDEX.get(_code(error))
+        said = OF_INDEX.get(getattr(error, "sqlite_errorcode", 0) & 0xFF)
         return None if said is None else _translated(error, *said)
     return None
 
@@ -125,24 +124,7 @@ def _shortage(error: BaseException) -> tuple[str, str] | None:
         return MEMORY
     if isinstance(error, OSError):
         return SHORTAGES.get(error.errno or 0)
-    if isinstance(error, sqlite3.Error) and _code(error) == sqlite3.SQLITE_CANTOPEN:
-        return _no_more_files()
     return _shortage_in(f"{type(error).__name__}: {error}")
-
-
-def _code(error: sqlite3.Error) -> int:
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF
-
-
-def _no_more_files() -> tuple[str, str] | None:
-    """SQLite does not say why it cannot open a file, or those beside it."""
-    try:
-        with ExitStack() as opened:
-            for _ in range(FILES_OF_INDEX):
-                opened.enter_context(open(os.devnull, "rb"))
-    except OSError as error:
-        return SHORTAGES.get(error.errno or 0)
-    return None
 
 
 def _shortage_in(line: str) -> tuple[str, str] | None:

@@ -34,10 +34,8 @@ def assert_one_message(done: Done, *words: str) -> None:
         assert word in said
 
 
-@pytest.mark.parametrize("command", ["jobs", "run dag"])
-def test_a_command_with_few_files(toy: DagProject, command: str) -> None:
-    files = 6 if command == "jobs" else 8
-    assert_one_message(limited(toy, f"-n {files}", f"{COMMAND} {command}"), "too many files", "ulimit -n")
+def test_a_run_with_few_files(toy: DagProject) -> None:
+    assert_one_message(limited(toy, "-n 8", f"{COMMAND} run dag"), "too many files", "ulimit -n")
 
 
 @first_cases(1, "limit", ["-n 19", "-v 150000"])

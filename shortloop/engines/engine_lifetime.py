@@ -124,10 +124,10 @@ class RunningEngine(contextlib.AbstractContextManager["RunningEngine"]):
         self._process = None
 
 
-def environment(**more: str) -> dict[str, str]:
+def environment(of: Mapping[str, str] = os.environ, **more: str) -> dict[str, str]:
     """The environment of a process that computes: this package is found, and libraries have one thread."""
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
-    return os.environ | dict.fromkeys(VARIABLES, "1") | {"PYTHONPATH": path, **more}
+    return {**of, **dict.fromkeys(VARIABLES, "1"), "PYTHONPATH": path, **more}
 
 
 def _pass_on(heard: int, output: TextIO) -> None:

@@ -25,8 +25,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
-from shortloop.keys.own_code import ROOT
-from shortloop.stages.threads import VARIABLES
+from shortloop.engines.engine_lifetime import environment
 from shortloop.units.machine_facts import with_surroundings
 from shortloop.units.messages import STALE, JobWork, Mirrored, Missing, Parcel, Reply, Work
 from shortloop.units.node_cache import INSIDE, Mirror, NodeCache, check_place
@@ -165,12 +164,10 @@ class _Forkserver:
         self._folder = tempfile.mkdtemp(prefix="shortloop-")
         self.address = os.path.join(self._folder, "forks")
         self._log = Path(self._folder, "log")
-        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
-        one_thread = dict.fromkeys(VARIABLES, "1")
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "shortloop.engines.forkserver", self.address],
             cwd=place.job["project"],
-            env=with_surroundings(place.job["surroundings"]) | one_thread | {"PYTHONPATH": path},
+            env=environment(with_surroundings(place.job["surroundings"])),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log.open("wb"),

@@ -24,7 +24,6 @@ class Batch(Generic[Key]):
     """Units that were handed out together, and the tasks that compute them: one, or two."""
 
     units: list[bytes]
-    expected: float  # s; infinite before anything was computed
     since: float
     where: str = ""  # the node that it is for; empty: any
     keys: list[Key] = field(default_factory=list)
@@ -56,18 +55,19 @@ class HandedOut(Generic[Key]):
             return True
         if not elastic or len(out) >= MOST * workers:
             return False
-        return sum(each.expected for each in out) < BACKLOG * workers
+        return sum(self._batches.expected(each.units) for each in out) < BACKLOG * workers
 
     def next(self) -> Batch[Key] | None:
         """Return the next batch to hand out, if there is one; at the end, one that is late comes again."""
         units = self._again.pop() if self._again else self._batches.next()
         now = time.monotonic()
         if units:
-            return Batch(units, self._batches.expected(units), now)
+            return Batch(units, now)
         late = [
             each
             for each in self.batches()
-            if len(each.keys) == 1 and now - each.since > max(LATE, TIMES_EXPECTED * each.expected)
+            if len(each.keys) == 1
+            and now - each.since > max(LATE, TIMES_EXPECTED * self._batches.expected(each.units))
         ]
         return min(late, key=lambda each: each.since, default=None)
 

@@ -216,8 +216,10 @@ class DaskEngine(Engine):
 
 
 def _compute(work: Work, units: list[bytes]) -> Reply:
-    reply = compute_batch(work, units)
-    return reply if reply.missing is None else reply._replace(worker=distributed.get_worker().address)
+    worker = distributed.get_worker()
+    limit = getattr(worker.memory_manager, "memory_limit", None)
+    reply = compute_batch(work, units, limit / worker.state.nthreads if limit else None)
+    return reply if reply.missing is None else reply._replace(worker=worker.address)
 
 
 def _client(settings: EngineSettings, cluster: Any) -> Any:

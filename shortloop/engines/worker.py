@@ -14,6 +14,7 @@ import json
 import os
 import pickle
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
+from shortloop.base.text import amount
 from shortloop.engines.engine_lifetime import environment
 from shortloop.units.machine_facts import with_surroundings
 from shortloop.units.messages import STALE, JobWork, Mirrored, Missing, Parcel, Reply, Work
@@ -37,20 +39,25 @@ JOBS = 2  # whose processes are kept at a time
 PROJECTS = 6  # whose forkservers are without a fork; where a project is not there, each method counts as one
 KEPT = 30.0  # s that a process waits for a batch, and a forkserver for a job
 STARTS = 5  # of a forkserver, as code may be edited again and again
+LOOK_EVERY = 0.1  # s: how much memory a process needs
 LOG_END = 2000  # characters of its log
 
 
-def compute_batch(work: Work, units: Sequence[bytes]) -> Reply:
+def compute_batch(work: Work, units: Sequence[bytes], memory: float | None = None) -> Reply:
+    """Have a process compute units; it is ended if it and this worker need more bytes of memory."""
+    found = ""
     try:
         connection = _processes.take(work)
     except NodeLacksFiles as error:
         return Reply(0.0, b"", missing=error.args[0])
     try:
         connection.send_bytes(pickle.dumps(list(units)))
+        if memory is not None:
+            found = _limited(connection, memory)
         seconds, failed = pickle.loads(connection.recv_bytes())
         data = connection.recv_bytes()
     except (EOFError, OSError):
-        found = _processes.how_ended(connection)
+        found = found or _processes.how_ended(connection)
         connection.close()
         return Reply(0.0, b"", found)
     if failed:  # nobody may look at what it says, so it is not asked again
@@ -58,6 +65,27 @@ def compute_batch(work: Work, units: Sequence[bytes]) -> Reply:
     else:
         _processes.give_back(work, connection)
     return Reply(seconds, data)
+
+
+def _limited(connection: Connection, memory: float) -> str:
+    """Wait until a process answers; end it and say so if it needs too much memory."""
+    process = _processes.process_of(connection)
+    while process is not None and not connection.poll(LOOK_EVERY):
+        if (used := _memory_of(process) + _memory_of(os.getpid())) > memory:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+            return f"it was ended with SIGKILL: it needed {amount(used)}, and its worker has {amount(memory)}"
+    return ""
+
+
+def _memory_of(process: int) -> float:
+    """Bytes of a process that no file backs; 0 if it has ended."""
+    try:
+        lines = Path(f"/proc/{process}/status").read_text(encoding="ascii", errors="replace").splitlines()
+    except OSError:
+        return 0.0
+    fields = dict(line.partition(":")[::2] for line in lines)
+    return 1024.0 * sum(int(fields.get(name, "0").split()[0]) for name in ("RssAnon", "RssShmem"))
 
 
 class _Processes:
@@ -84,9 +112,17 @@ class _Processes:
             for each in place.holds:  # whoever needs them has them
                 os.close(each)
 
-    def how_ended(self, connection: Connection) -> str:
+    def process_of(self, connection: Connection) -> int | None:
+        """Number of the process at the other end; None if its forkserver has ended."""
+        used = self._forkserver_of(connection)
+        return None if used is None else used.forks.get(connection)
+
+    def _forkserver_of(self, connection: Connection) -> _Forkserver | None:
         with self._lock:
-            used = next((each for each in self._forkservers.values() if connection in each.forks), None)
+            return next((each for each in self._forkservers.values() if connection in each.forks), None)
+
+    def how_ended(self, connection: Connection) -> str:
+        used = self._forkserver_of(connection)
         with contextlib.suppress(OSError, EOFError):
             if used is not None:
                 with Client(used.address, "AF_UNIX") as asked:

@@ -8,17 +8,27 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
 
 import pytest
 from deploy_compose import free_port, listens
-from live_project import SHORTLOOP, EmptyProject, fixture_of, stages, wait_for
+from live_project import SHORTLOOP, EmptyProject, fixture_of, script, stages, wait_for
 
 pytest.importorskip("distributed", reason="distributed is not installed")
 HOST = "127.0.0.1"
 METHODS = """\
+# large
+def each():
+    return {f"u{n}": n for n in range(3)}
+
+@stage(units=each)
+def large(n, megabytes: int):
+    import numpy as np, time
+    values = np.ones(megabytes * 125_000 if n == 1 else 10)
+    time.sleep(0.3)
+    return {"y": float(values[0]) + n}
 # wait
 def each(number: int):
     return {f"u{n}": n for n in range(number)}
@@ -79,7 +89,7 @@ class Cluster:
         self._start("scheduler", "--host", HOST, "--port", str(self.port), "--no-dashboard")
         wait_for(lambda: listens(HOST, self.port))
 
-    def worker(self, name: str) -> None:
+    def worker(self, name: str, *options: str) -> None:
         more = [
             "--no-nanny",
             "--nthreads",
@@ -88,16 +98,16 @@ class Cluster:
             "--local-directory",
             str(self.folder / name),
         ]
-        self._start("worker", self.address, *more, name=name)
+        self._start("worker", self.address, *more, *options, name=name)
 
     def _start(self, what: str, *arguments: str, name: str = "") -> None:
         command = [sys.executable, "-m", "distributed.cli.dask_" + what, *arguments]
         log = (self.folder / f"{name or what}.log").open("wb")
         self.started[name or what] = subprocess.Popen(command, stdout=log, stderr=log)
 
-    def workers(self, *names: str) -> None:
+    def workers(self, *names: str, options: Sequence[str] = ()) -> None:
         for name in names:
-            self.worker(name)
+            self.worker(name, *options)
         for name in names:
             log = self.folder / f"{name}.log"
             wait_for(lambda log=log: b"Registered to" in log.read_bytes())  # type: ignore[misc]
@@ -206,6 +216,16 @@ if __name__ == "__main__":
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+def test_a_unit_that_needs_more_memory_than_its_worker_has_is_named(
+    project: Waiting, cluster: Cluster
+) -> None:
+    project.write("build_scripts/build_large.py", script('return run.build("large", megabytes=700)'))
+    cluster.workers("one", options=["--memory-limit", "500MiB"])
+    said = project.shortloop("run", "large", SHORTLOOP_ENGINE=f"dask:{cluster.address}").fails()
+    assert "u1 of large" in said
+    assert "and its worker has 524 MB, each time that it was tried" in said
 
 
 @pytest.mark.parametrize(

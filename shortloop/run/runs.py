@@ -137,7 +137,7 @@ def _begin(record: RunRecord) -> tuple[Path | None, int | None]:
         folder.mkdir(parents=True, exist_ok=True)
         part = folder / f".begins.{os.getpid()}"
         _write(part, record)
-        lock = os.open(part, os.O_RDONLY)
+        lock = os.open(part, os.O_RDWR)  # NFS gives an exclusive lock to those alone that may write
         fcntl.flock(lock, fcntl.LOCK_EX)
         file = _claim(part)
         part.unlink(missing_ok=True)

@@ -24,6 +24,10 @@ FAILURES = (sqlite3.DatabaseError, UnicodeDecodeError)
 CHECKS = ("quick_check(1)", "user_version")
 MEMORY = Path(":memory:")  # in place of a file: an empty index that nobody keeps
 T = TypeVar("T")
+NETWORK = {  # file systems that several machines may have
+    *(b"9p", b"afs", b"beegfs", b"ceph", b"cifs", b"fuse.glusterfs", b"fuse.sshfs", b"gpfs", b"lustre"),
+    *(b"nfs", b"nfs4", b"orangefs", b"smb3", b"smbfs", b"virtiofs"),
+}
 PATIENCE = 60.0  # seconds to wait for another program that holds the file
 
 
@@ -99,6 +103,17 @@ class Database:
         self._open()
 
 
+def is_on_network(folder: Path, mounts: Path = Path("/proc/self/mountinfo")) -> bool:
+    """True if a folder is on a file system that other machines may share."""
+    with suppress(OSError, ValueError):
+        device = os.stat(folder).st_dev
+        for line in mounts.read_bytes().splitlines():
+            fields, _, kind = line.partition(b" - ")
+            if os.makedev(*map(int, fields.split()[2].split(b":"))) == device:
+                return kind.split()[0] in NETWORK
+    return False
+
+
 def may_write(file: Path) -> bool:
     """True if an index can be kept in a file."""
     there = os.access(file, os.R_OK | os.W_OK) or not os.path.lexists(file)
@@ -112,7 +127,8 @@ def connect(file: Path) -> tuple[sqlite3.Connection, bool]:
     if may_write(file):
         connection = sqlite3.connect(file, timeout=PATIENCE, check_same_thread=False)
         try:
-            connection.execute("pragma journal_mode = wal")
+            # A write-ahead log has a part in shared memory, which machines do not share.
+            connection.execute(f"pragma journal_mode = {'delete' if is_on_network(file.parent) else 'wal'}")
             connection.execute("select count(*) from sqlite_master")
             return connection, True
         except FAILURES as error:

@@ -261,7 +261,7 @@ def _hash(text: str) -> str:
 
 def _remove(lock: Path) -> None:
     """Remove the mirror of a lock unless it is in use."""
-    with lock.open("rb") as stream, contextlib.suppress(BlockingIOError):
+    with lock.open("r+b") as stream, contextlib.suppress(BlockingIOError):
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         shutil.rmtree(lock.with_suffix(""), ignore_errors=True)
         lock.unlink()

@@ -15,7 +15,7 @@ from distributed.security import Security
 
 from shortloop.base.errors import TransientError
 from shortloop.base.plain import Plain
-from shortloop.engines.engine import Asked, Computed, Engine, connected
+from shortloop.engines.engine import BUSY, Asked, Computed, Engine, connected
 from shortloop.engines.handed_out import HandedOut
 from shortloop.engines.send_files import AGAIN, Supplies
 from shortloop.engines.worker import compute_batch, keep_parcel
@@ -241,7 +241,7 @@ def _client(settings: EngineSettings, cluster: Any) -> Any:
         "Dask's scheduler",
         settings,
         hint,
-        lambda: distributed.Client(settings.address, security=security, timeout=settings.silence),
+        lambda: distributed.Client(settings.address, security=security, timeout=BUSY),
     )
 
 

@@ -10,6 +10,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, wait
+from pathlib import Path
 from typing import ClassVar, NamedTuple, TypeVar
 
 from shortloop.base.errors import TransientError
@@ -20,7 +21,7 @@ from shortloop.settings.engine import ENGINE_GROUP, EngineSettings
 from shortloop.units.messages import Reply
 from shortloop.units.queue import Batches
 
-CONNECT = 8.0  # s that the machine of a cluster may take to answer
+CONNECT, BUSY = 8.0, 60.0  # s that the machine of a cluster may take to answer, and its scheduler or head
 # Class of each engine, imported on first use; slices are exax's own.
 ENGINES = {
     "joblib": "shortloop.engines.joblib_engine.JoblibEngine",
@@ -81,6 +82,8 @@ def open_engine(settings: EngineSettings, workers: int) -> Engine:
             # It listens on 127.0.0.1 alone, not where other nodes could reach it, and asks for a token.
             token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
             os.environ |= {**token, "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+        elif name == "ray" and _has_ray_token():  # which `ray start` asks for where it finds one
+            os.environ.setdefault("RAY_AUTH_MODE", "token")
         module, _, last = ENGINES[name].rpartition(".")
         kind: type[Engine] = getattr(importlib.import_module(module), last)
     elif (point := entry_point(ENGINE_GROUP, name)) is None:  # it was there when the run began
@@ -90,6 +93,11 @@ def open_engine(settings: EngineSettings, workers: int) -> Engine:
         expected = "a class below shortloop.engines.engine.Engine, with all its methods"
         kind = load_entry_point(point, _is_engine, wrong, expected)
     return kind(settings, settings.workers or workers)  # type: ignore[call-arg]
+
+
+def _has_ray_token() -> bool:
+    named = os.environ.get("RAY_AUTH_TOKEN_PATH", "~/.ray/auth_token")
+    return "RAY_AUTH_TOKEN" in os.environ or Path(named).expanduser().is_file()
 
 
 def _is_engine(found: object) -> bool:
@@ -115,14 +123,19 @@ def connected(what: str, settings: EngineSettings, hint: str, connect: Callable[
             answer.set_exception(error)
 
     threading.Thread(target=attempt, daemon=True).start()
-    if wait([answer], max(settings.silence, CONNECT)).not_done:
-        raise refused(f"it listens, and has not answered within {settings.silence:g} s")
+    if wait([answer], BUSY).not_done:
+        raise refused(f"it listens, and has not answered within {BUSY:g} s")
     if (error := answer.exception()) is None:
         return answer.result()
     if isinstance(error, TransientError):
         raise error
-    first = error.__cause__ or error
-    raise refused(f"it listens, and does not take the connection: {type(first).__name__}: {first}")
+    first, text = error.__cause__ or error, str(error.__cause__ or error)
+    if "InvalidAuthToken" in text:
+        raise refused("it asks for another token: see RAY_AUTH_MODE, RAY_AUTH_TOKEN and ~/.ray/auth_token")
+    lines = [line for line in text.splitlines() if line.strip()]
+    raise refused(
+        f"it listens, and does not take the connection: {type(first).__name__}: {''.join(lines[-1:])}"
+    )
 
 
 def _unreachable(address: str) -> str:

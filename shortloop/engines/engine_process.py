@@ -22,7 +22,7 @@ from multiprocessing.connection import Connection, Listener
 from typing import Any, NoReturn, Self, cast
 
 from shortloop.base.errors import InputError
-from shortloop.engines.engine import CONNECT, Asked, Engine, open_engine
+from shortloop.engines.engine import BUSY, CONNECT, Asked, Engine, open_engine
 from shortloop.engines.send_files import Sent, Supplies
 from shortloop.settings.engine import EngineSettings
 from shortloop.units.messages import Needs, Work
@@ -102,7 +102,7 @@ class _Host:
     def open(self, settings: EngineSettings, workers: int) -> None:
         """Start the engine, in the main thread: libraries end what they started when its thread ends."""
         self._settings = settings
-        waiting = f"waiting for {settings.name} at {settings.address}, for {settings.silence:g} s at most"
+        waiting = f"waiting for {settings.name} at {settings.address}, for {BUSY:g} s at most"
         late = threading.Timer(CONNECT, self._tell, [waiting])
         late.daemon = True
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -247,3 +248,36 @@ def test_what_is_missing_for_tls_is_named(project: Waiting, cluster: Cluster) ->
     said, _ = run.communicate(timeout=60)
     assert run.returncode == 1
     assert "set ca, certificate, key in the table [engine]" in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("cpus", "token", "status", "expected"),
+    [
+        (0, "", 1, "has no CPUs: start a node with some"),
+        (1, "ab" * 32, 1, "it asks for another token"),
+        (1, "", 0, "1 job built"),
+    ],
+)
+def test_a_head_of_ray(
+    project: Waiting, tmp_path: Path, cpus: int, token: str, status: int, expected: str
+) -> None:
+    pytest.importorskip("ray", reason="ray is not installed")
+    own = {name: each for name, each in os.environ.items() if not name.startswith("RAY_")}
+    own |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": token} if token else {"RAY_AUTH_MODE": "disabled"}
+    ray, port = Path(sys.executable).with_name("ray"), free_port()
+    folder = tempfile.mkdtemp(prefix="sl-")
+    command = [str(ray), "start", "--head", "--block", f"--num-cpus={cpus}", f"--port={port}"]
+    command += ["--include-dashboard=false", "--disable-usage-stats", f"--temp-dir={folder}"]
+    head = subprocess.Popen(command, env=own, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_for(lambda: listens(HOST, port))
+        run = project.begin(f"{HOST}:{port}", name="ray", number=3, seconds=0.1, silence=10)
+        said, _ = run.communicate(timeout=120)
+        assert run.returncode == status, said
+        assert expected in said
+        assert "Traceback" not in said
+    finally:
+        head.send_signal(signal.SIGTERM)
+        head.wait()
+        shutil.rmtree(folder, ignore_errors=True)

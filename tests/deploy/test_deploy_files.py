@@ -128,6 +128,7 @@ def test_a_service_is_set_up_as_the_page_says(name: str, service: str) -> None:
     said = services_of(name, GIVEN)[service]
     assert f"{PROJECT}:{PROJECT}" in said["volumes"]
     assert (said["working_dir"], said["restart"]) == (PROJECT, "unless-stopped")
+    assert (said["cap_drop"], said["security_opt"]) == (["ALL"], ["no-new-privileges:true"])
     assert said["init"] is True
     assert said["healthcheck"]["test"][0] == "CMD"
     assert said["network_mode"] == "host"

@@ -43,6 +43,7 @@ FRAME = (
     {"upkeep"},
     {"report"},
     {"isolation", "provenance", "script", "study_run", "notebook", "profile", "sweep"},
+    {"board"},
     {"analyses"},
     {"cli", "testing"},
 )

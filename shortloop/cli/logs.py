@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 from shortloop.base.errors import InputError
 from shortloop.base.text import one_line, short_list
-from shortloop.exax.live_output import OF_EXAX, LiveOutput, parts_of_output, shown_line
+from shortloop.exax.job_output import is_running, lines_of_output
+from shortloop.exax.live_output import LiveOutput, parts_of_output
 from shortloop.project.project import FINISHED, job_directory, job_folders
 from shortloop.store.setup import setup_of
-from shortloop.units.unit_output import PrintedUnit, printed_units
+from shortloop.units.unit_output import printed_units
 
 POLL_EVERY = 0.5  # s, whether a job still runs
 NAMED = 8  # units in a message
@@ -23,7 +21,7 @@ NAMED = 8  # units in a message
 
 def print_logs(job: str, partition: str | None, unit: str | None, follow: bool) -> None:
     folders = jobs_named(job, partition)
-    running = {folder: follow and _is_running(folder) for folder in folders}
+    running = {folder: follow and is_running(folder) for folder in folders}
     missing: list[str] = []
     for folder in folders:
         if len(folders) > 1:
@@ -48,50 +46,17 @@ def _print_job(folder: Path, unit: str | None) -> bool:
     """Print a job's output; True if there is any, of the unit if one is named."""
     found = False
     for file in parts_of_output(folder):
-        for of, line in _lines(file, unit):
+        for of, line in lines_of_output(file, unit):
             found = True
             print(line if of is None or unit is not None else f"{one_line(of)} | {line}")
     return found
 
 
-def _lines(file: Path, unit: str | None) -> Iterator[tuple[str | None, str]]:
-    """Each line of a file with its unit; only those of one unit if it is named."""
-    with contextlib.suppress(FileNotFoundError), file.open("rb") as stream:
-        for of, begin, end in _pieces(printed_units(file)):
-            if unit is None or of == unit:
-                stream.seek(begin)
-                text = stream.read(-1 if end is None else end - begin).removesuffix(b"\n")
-                for line in text.split(b"\n") if text or end is not None else ():
-                    if line != OF_EXAX:
-                        yield of, shown_line(line)
-
-
-def _pieces(units: list[PrintedUnit]) -> Iterator[tuple[str | None, int, int | None]]:
-    """Unit, begin and end of all parts of a file; None is the end of the file."""
-    place = 0
-    for unit, begin, end in units:
-        if begin > place:
-            yield None, place, begin
-        yield unit, begin, end
-        place = end
-    yield None, place, None
-
-
 def _follow(folder: Path) -> None:
     with LiveOutput(lambda line: print(line, flush=True), verbose=True, most=None) as output:
         output.follow(folder, "")
-        while _is_running(folder):
+        while is_running(folder):
             time.sleep(POLL_EVERY)
-
-
-def _is_running(folder: Path) -> bool:
-    """True if a process has the job's folder as working directory, as all of exax's do."""
-    where = os.path.realpath(folder)
-    for name in filter(str.isdecimal, os.listdir("/proc")):
-        with contextlib.suppress(OSError):
-            if os.readlink(f"/proc/{name}/cwd") == where:
-                return True
-    return False
 
 
 def jobs_named(what: str, partition: str | None = None, finished: bool = False) -> list[Path]:

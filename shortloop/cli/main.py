@@ -212,6 +212,17 @@ def logs(
 
 
 @app.command()
+def board(
+    port: Annotated[int, Option(help="Port; default: a free one.", min=0, max=65535)] = 0,
+    no_browser: Annotated[bool, Option("--no-browser", help="Only print the address.")] = False,
+) -> None:
+    """Open a local page of the pipeline's graph, runs, jobs, logs and results, live while a run goes on."""
+    from shortloop.cli.board import open_board
+
+    raise typer.Exit(open_board(port, not no_browser))
+
+
+@app.command()
 def profile(
     job: Annotated[str | None, Argument(help="Job id or stage; default: the latest run.")] = None,
     last: Annotated[bool, Option("--last", help="The longest job that the latest run built.")] = False,

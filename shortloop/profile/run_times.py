@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from shortloop.project.project import job_directory
+from shortloop.project.project import configuration
 from shortloop.run.runs import RunRecord
 from shortloop.stages.results import sources_of
-from shortloop.store.manifest import read_manifest
-from shortloop.store.setup import setup_of
+from shortloop.store.manifest import MANIFEST
+from shortloop.store.setup import json_object, setup_of
 
 
 class BuiltJob(NamedTuple):
@@ -77,13 +78,20 @@ class RunTimes:
 
 def times_of(record: RunRecord) -> RunTimes:
     """Read the times of the jobs that a run built and that are still known."""
-    setups = {each.job: setup_of(job_directory(each.job)) for each in record.jobs if each.built}
+    workdirs = configuration().workdirs
+    folders = {
+        each.job: Path(workdirs[workdir]) / each.job
+        for each in record.jobs
+        if each.built and (workdir := each.job.rpartition("-")[0]) in workdirs
+    }
+    setups = {job: setup_of(folder) for job, folder in folders.items()}
     known = {job: setup for job, setup in setups.items() if setup.get("endtime")}
     jobs = {}
     for each in record.jobs:
         if each.job in known:
             setup = known[each.job]
-            manifest = read_manifest(job_directory(each.job))
+            # Its hash, which takes longer, matters to who uses the results.
+            cost: Any = json_object(folders[each.job] / MANIFEST).get("cost", {})
             above = {job.partition("/")[0] for _, job in sources_of(setup)}
             jobs[each.job] = BuiltJob(
                 each.job,
@@ -91,7 +99,7 @@ def times_of(record: RunRecord) -> RunTimes:
                 each.partition or "",
                 setup["starttime"] - record.began,
                 setup["endtime"] - record.began,
-                0.0 if manifest is None else manifest.cost.get("cpu_seconds", 0.0),
+                cost.get("cpu_seconds", 0.0),
                 tuple(sorted(above & known.keys())),
             )
     return RunTimes(record.seconds, jobs)

@@ -305,6 +305,7 @@ def execute(
     name = plan.name
     lookup, history = Lookup(store, name), store.index.seconds()
     schedule = Schedule(plan, lambda: Planner.of(pipeline, store, name), part, history)
+    record.note_plan(part.plan, {(of.stage, each.stage) for each in plan.requests for of in each.above()})
     with (
         RunningEngine(engine, slices_now()) as running,
         Progress(part.plan, history) as progress,

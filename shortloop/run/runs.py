@@ -10,18 +10,18 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from shortloop.base.errors import InputError
 from shortloop.base.text import printable
 from shortloop.plan.pipeline import Built
 from shortloop.plan.settings_files import SettingsFile
 from shortloop.project.project import project_directory
-from shortloop.store.setup import setup_of
+from shortloop.store.setup import json_object, setup_of
 
 FOLDER = "workdirs/.runs"
 CUT_OFF, RUNNING = "cut off", "running"
@@ -34,6 +34,22 @@ class JobOfRun(NamedTuple):
     job: str
     built: bool
     reason: str  # why it was built
+
+
+class PlannedJob(NamedTuple):
+    stage: str
+    partition: str | None
+    job: str  # empty if it is to be built
+    plan: str  # what is done with it, see `Built`
+    reason: str
+    seconds: float  # see `Built`
+
+
+class RunPlan(NamedTuple):
+    """Jobs that a run is going to build or reuse, and pairs of stages of which the second reads the first."""
+
+    jobs: list[PlannedJob]
+    edges: list[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -62,6 +78,15 @@ class Recorder:
         self.record = record
         self.jobs: Sequence[Built] = ()  # built and reused so far; the list grows
         self.utilisation: Callable[[], float | None] = lambda: None
+        self.file: Path | None = None
+
+    def note_plan(self, jobs: Iterable[Built], edges: Iterable[tuple[str, str]]) -> None:
+        """Keep what a run is going to build while it goes on, and if it fails."""
+        planned = [(job.stage, job.partition, job.job, job.plan, job.reason, job.seconds) for job in jobs]
+        if self.file is not None:
+            with contextlib.suppress(OSError):
+                said = json.dumps({"jobs": planned, "edges": sorted(edges)})
+                _plan_file(self.file).write_text(said, encoding="ascii")
 
     def complete(self, status: int, error: str = "") -> RunRecord:
         jobs = [JobOfRun(job.stage, job.partition, job.job, job.fresh, job.reason) for job in self.jobs]
@@ -79,6 +104,7 @@ def recorded(pipeline: str, settings: SettingsFile | None, part: str) -> Iterato
     script, job = str(setup.get("method", "")).rpartition(".")[2] or pipeline, folder.name if setup else ""
     recorder = Recorder(RunRecord(script, pipeline, *known, part, round(time.time(), 3), job))
     file, lock = _begin(recorder.record)
+    recorder.file = file
     status, error = 0, ""
     try:
         yield recorder
@@ -89,6 +115,8 @@ def recorded(pipeline: str, settings: SettingsFile | None, part: str) -> Iterato
         with contextlib.suppress(OSError):
             if file is not None:
                 _replace(file, recorder.complete(status, error))
+                if status == 0:
+                    _plan_file(file).unlink(missing_ok=True)
         if lock is not None:
             os.close(lock)
 
@@ -129,6 +157,16 @@ def read_run(number: int) -> tuple[RunRecord, str]:
     return record, CUT_OFF if record.exit is None else str(record.exit)
 
 
+def read_plan(number: int) -> RunPlan:
+    """Read what a run was going to build; empty if it has not planned that, or has built it all."""
+    plain: Any = json_object(_plan_file(_file(number)))
+    try:
+        jobs, edges = plain["jobs"], plain["edges"]
+        return RunPlan([PlannedJob(*each) for each in jobs], [(one, other) for one, other in edges])
+    except (ValueError, KeyError, TypeError):
+        return RunPlan([], [])
+
+
 def _begin(record: RunRecord) -> tuple[Path | None, int | None]:
     """Write the record of a new run under the next number, and hold its lock."""
     lock = None
@@ -162,6 +200,11 @@ def _claim(part: Path) -> Path:
 
 def _file(number: int) -> Path:
     return project_directory() / FOLDER / f"{number:05d}.json"
+
+
+def _plan_file(file: Path) -> Path:
+    """The plan beside the record of a run."""
+    return file.with_name(f".{file.stem}.plan")
 
 
 def _replace(file: Path, record: RunRecord) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from heapq import nlargest
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,7 +25,7 @@ from shortloop.store.setup import setup_of
 from shortloop.upkeep.inventory import STATES
 from shortloop.upkeep.job_facts import cell, contents, files_of, made_by, made_from, made_how
 
-FILES, IMAGES, TABLES, ROWS, COLUMNS = 200, 12, 4, 8, 12  # that are shown
+FACTS, FILES, IMAGES, TABLES, ROWS, COLUMNS = 200, 200, 12, 4, 8, 12  # that are shown
 JOBS = 300  # of a stage
 PICTURES = (".png", ".svg", ".jpg", ".jpeg", ".gif", ".webp")
 NO_TABLES = "`pip install 'shortloop[tables]'` shows its first rows"
@@ -85,7 +86,9 @@ def _facts(folder: Path, result: Result | None) -> Iterator[tuple[str, str]]:
     # What exax has not written yet, or somebody has damaged, is left out.
     for rows in (made_by(setup, manifest, folder), made_from(setup, result), made_how(setup, result)):
         with suppress(KeyError, TypeError, ValueError, AttributeError, OSError):
-            yield from rows
+            yield from islice(rows, FACTS)
+            if next(rows, None) is not None:
+                yield "…", f"`shortloop show {folder.name}` lists all"
 
 
 def _contents(result: Result | None) -> Iterator[tuple[str, list[str], list[list[str]]]]:

@@ -60,7 +60,7 @@ class RunJobs(NamedTuple):
         for job in self.jobs:
             node = nodes.setdefault((job.stage, ""), Node(job.stage, ""))
             node.states[job.state] += 1
-            node.seconds += job.seconds
+            node.seconds += job.seconds if job.job else 0.0  # else that is only expected
             if job.reason:
                 node.reasons[job.reason] += 1
         for (stage, _), node in nodes.items():

@@ -10,6 +10,7 @@ from urllib.parse import quote
 from shortloop.base.errors import InputError
 from shortloop.board.graph import BUILT, FAILED, LEFT, RUNNING, STATES, URGENCY, Node, svg
 from shortloop.board.run_jobs import RunJob, RunJobs, jobs_of
+from shortloop.exax.tracebacks import of_user
 from shortloop.profile.run_times import RunTimes, times_of
 from shortloop.run.runs import CUT_OFF, RunRecord, read_run, read_runs, run_numbers
 from shortloop.run.runs import RUNNING as GOES_ON
@@ -50,6 +51,7 @@ def run_page(number: int, every: str = "") -> dict[str, object]:
     return {
         "number": number,
         "record": record,
+        "error": of_user(record.error),
         "state": end_of(end),
         "goes_on": end == GOES_ON,
         "picture": svg(nodes, f"Stages of run {number}", _address) if nodes else "",

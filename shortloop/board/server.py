@@ -276,7 +276,7 @@ def _templates(file_address: Callable[[str, str], str]) -> Any:
     def linked(text: str) -> Markup:
         """Make ids of jobs in a text links to their pages."""
         names = "|".join(map(re.escape, configuration().workdirs))
-        parts = re.split(rf"(?<![\w-])((?:{names})-\d+)(?![\w-])", printable(text))
+        parts = re.split(rf"(?<![\w/-])((?:{names})-\d+)(?![\w-])", printable(text))
         found = (
             Markup('<a href="/jobs/{0}">{0}</a>').format(each) if number % 2 else escape(each)
             for number, each in enumerate(parts)

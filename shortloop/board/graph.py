@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any
 
-from shortloop.base.text import duration
+from shortloop.base.text import duration, one_line
 from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built, BuiltDataset
 from shortloop.plan.planner import Planner
 from shortloop.plan.request import Request
@@ -126,7 +126,7 @@ def svg(nodes: Mapping[Key, Node], title: str, address: Callable[[Node], str] | 
     parts += [f'<path d="M{middle:.1f} {above:.1f}V{below:.1f}"/>' for middle, above, below in passes]
     for key, node in nodes.items():
         (middle, above, below), (wide, _) = at[key], size[key]
-        why = "; ".join(f"{number} × {reason}" for reason, number in node.reasons.most_common(3))
+        why = "; ".join(f"{number} × {one_line(reason)}" for reason, number in node.reasons.most_common(3))
         parts.append(f'<a href="{escape(address(node))}">' if address else "<g>")
         parts.append(f"<title>{escape('; '.join(filter(None, (*_lines(node), why))))}</title>")
         parts.append(
@@ -188,4 +188,4 @@ def _lines(node: Node) -> list[str]:
     """The texts of a node: its name, how many jobs it has in which state, and their time."""
     states = " + ".join(f"{node.states[each]} {STATES[each]}" for each in STATES if node.states[each])
     time = f", {duration(node.seconds)}" if node.seconds else ""
-    return [node.name, f"{states}{time}"]
+    return [one_line(node.name), f"{states}{time}"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from heapq import nlargest
@@ -16,7 +17,11 @@ from shortloop.board.files import open_inside
 from shortloop.board.graph import BUILT, FAILED, RUNNING
 from shortloop.board.run_jobs import JobFacts, facts_of, folder_of
 from shortloop.exax.job_output import is_running
+from shortloop.profile.history import draw, history_of
+from shortloop.profile.job_speed import speed_of, speed_rows
+from shortloop.profile.limits import kept_limits
 from shortloop.project.project import FINISHED, SET_ASIDE, job_directory, job_folders
+from shortloop.report.style import encoded
 from shortloop.stages.results import Result
 from shortloop.stages.tables import ENDING
 from shortloop.store.loaded import look_up
@@ -27,6 +32,7 @@ from shortloop.upkeep.job_facts import cell, contents, files_of, made_by, made_f
 
 FACTS, FILES, IMAGES, TABLES, ROWS, COLUMNS = 200, 200, 12, 4, 8, 12  # that are shown
 JOBS = 300  # of a stage
+_DRAWING = threading.Lock()  # the style of figures is one for all threads
 PICTURES = (".png", ".svg", ".jpg", ".jpeg", ".gif", ".webp")
 NO_TABLES = "`pip install 'shortloop[tables]'` shows its first rows"
 
@@ -63,6 +69,7 @@ def job_page(job: str) -> dict[str, object]:
         "words": words,
         "problem": problem,
         "facts": [*_facts(folder, result)],
+        "speed": [*_speed(folder)],
         "contents": [*_contents(result)],
         "previews": [*_previews(folder, result)],
         "files": files[:FILES],
@@ -89,6 +96,12 @@ def _facts(folder: Path, result: Result | None) -> Iterator[tuple[str, str]]:
             yield from islice(rows, FACTS)
             if next(rows, None) is not None:
                 yield "…", f"`shortloop show {folder.name}` lists all"
+
+
+def _speed(folder: Path) -> Iterator[tuple[str, str]]:
+    with suppress(KeyError, TypeError, ValueError, AttributeError, OSError):
+        if (speed := speed_of(folder)) is not None:
+            yield from speed_rows(speed, kept_limits())
 
 
 def _contents(result: Result | None) -> Iterator[tuple[str, list[str], list[list[str]]]]:
@@ -124,6 +137,12 @@ def _preview(folder: Path, name: str, length: int) -> Preview:
     return Preview(
         name, columns, rows, ", ".join(filter(None, [note, f"{more} more columns" if more > 0 else ""]))
     )
+
+
+def history_picture(stage: str) -> bytes:
+    """Draw how fast a stage was in past runs, as PNG."""
+    with _DRAWING:
+        return encoded(draw(history_of(stage)), ["png"])["png"]
 
 
 def stage_page(stage: str) -> dict[str, object]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -44,7 +43,7 @@ def end_of(end: str) -> tuple[str, str]:
 def run_page(number: int, every: str = "") -> dict[str, object]:
     """Describe a run; of the stage `every` all jobs."""
     record, end = read_run(number)
-    if type(record.began) not in (int, float) or type(record.seconds) not in (int, float):
+    if not _is_sound(record):
         raise InputError("the record of a run cannot be read", found=number)
     jobs, times = _jobs_and_times(number, record, end)
     nodes = jobs.nodes()
@@ -66,21 +65,29 @@ def run_page(number: int, every: str = "") -> dict[str, object]:
 
 def latest_run() -> int | None:
     """The run that goes on, else the latest; None if there is none."""
-    found = read_runs(run_numbers()[-LATEST:])
+    found = [each for each in read_runs(run_numbers()[-LATEST:]) if _is_sound(each[1])]
     going = [number for number, _, end in found if end == GOES_ON]
-    return (going or [number for number, *_ in found] or [None])[-1]
+    return max(going or (number for number, *_ in found), default=None)
 
 
 def runs_page(most: int = LATEST) -> dict[str, object]:
     """List runs, the latest first."""
     numbers = run_numbers()
     shown = numbers[-most:]
-    found = read_runs(shown)
-    rows = []
-    for number, record, end in reversed(found):
-        with suppress(TypeError, AttributeError):  # somebody has edited it
-            rows.append((number, record, end_of(end), record.built, len(record.jobs) - record.built))
+    rows = [
+        (number, record, end_of(end), record.built, len(record.jobs) - record.built)
+        for number, record, end in reversed(read_runs(shown))
+        if _is_sound(record)
+    ]
     return {"runs": rows, "earlier": len(numbers) - len(shown), "unreadable": len(shown) - len(rows)}
+
+
+def _is_sound(record: RunRecord) -> bool:
+    """True if a record has fields of the right types, and not what somebody has made of it."""
+    texts = [record.script, record.script_job, record.error, record.text]
+    texts += [text for job in record.jobs for text in (job.stage, job.job, job.reason)]
+    kinds = {*map(type, texts)}
+    return kinds == {str} and {type(record.began), type(record.seconds)} <= {int, float}
 
 
 def _jobs_and_times(number: int, record: RunRecord, end: str) -> tuple[RunJobs, RunTimes | None]:
@@ -97,7 +104,7 @@ def _jobs_and_times(number: int, record: RunRecord, end: str) -> tuple[RunJobs, 
 
 
 def _address(node: Node) -> str:
-    return f"#stage-{quote(node.stage)}"
+    return f"#stage-{quote(node.stage, errors='replace')}"
 
 
 def _stage(node: Node, jobs: Sequence[RunJob], every: str) -> Stage:

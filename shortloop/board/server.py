@@ -15,8 +15,9 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Iterable
+from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import parse_qs, quote
 
 from shortloop.base.errors import InputError
@@ -24,11 +25,14 @@ from shortloop.base.extras import need
 from shortloop.base.text import amount, counted, duration, printable
 from shortloop.board.files import open_inside, read_log
 from shortloop.board.graph import RUNNING, STATES
-from shortloop.board.job_page import job_page, stage_page
+from shortloop.board.job_page import history_picture, job_page, stage_page
 from shortloop.board.run_page import latest_run, run_page, runs_page
 from shortloop.exax.job_output import is_running
 from shortloop.project.project import configuration, job_directory, project_directory
 from shortloop.store.integrity import LOGS
+
+if TYPE_CHECKING:
+    from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 PAGES = Path(__file__).parent / "pages"
 LIBRARIES = ("jinja2", "markupsafe")
@@ -51,14 +55,11 @@ PDF = "application/pdf"  # which browsers do not show in a sandbox
 AS_TEXT = ("text/", "application/json", "application/toml", "application/xml")
 ONLY = "open the address that `shortloop board` printed; it ends with a token"
 
-Start = Callable[..., Any]
-Environ = dict[str, Any]
-
 
 class Guard:
     """The server's answer to all who may not see the board, and headers of every answer."""
 
-    def __init__(self, app: Any, token: str) -> None:
+    def __init__(self, app: WSGIApplication, token: str) -> None:
         self.port = 0
         self._app, self._token = app, token
 
@@ -66,7 +67,7 @@ class Guard:
     def cookie(self) -> str:
         return f"shortloop-{self.port}"  # cookies of all ports are sent to each
 
-    def __call__(self, environ: Environ, start: Start) -> Iterable[bytes]:
+    def __call__(self, environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
         hosts = [f"{name}:{self.port}" for name in ("127.0.0.1", "localhost")]
         if environ.get("HTTP_HOST") not in hosts:
             return _plain(start, "403 Forbidden", f"this board is at http://{hosts[0]}")
@@ -102,14 +103,14 @@ def _headers(is_file: bool = False) -> list[tuple[str, str]]:
     ]
 
 
-def _plain(start: Start, status: str, text: str, *more: tuple[str, str]) -> Iterable[bytes]:
+def _plain(start: StartResponse, status: str, text: str, *more: tuple[str, str]) -> Iterable[bytes]:
     data = f"{text}\n".encode()
     about = [("Content-Type", "text/plain; charset=utf-8"), ("Content-Length", str(len(data)))]
     start(status, [*about, *more, *_headers()])
     return [data]
 
 
-def _redirect(start: Start, there: str, cookie: str, came_from: str) -> Iterable[bytes]:
+def _redirect(start: StartResponse, there: str, cookie: str, came_from: str) -> Iterable[bytes]:
     """Go on to an address without the token."""
     if came_from in ("none", "same-origin"):
         return _plain(start, "303 See Other", there, ("Location", there), ("Set-Cookie", cookie))
@@ -121,7 +122,7 @@ def _same(one: str, other: str) -> bool:
     return hmac.compare_digest(one.encode("utf-8", "replace"), other.encode())
 
 
-def _cookies(environ: Environ) -> dict[str, str]:
+def _cookies(environ: WSGIEnvironment) -> dict[str, str]:
     pairs = (each.strip().partition("=") for each in environ.get("HTTP_COOKIE", "").split(";"))
     return {name: value for name, _, value in pairs}
 
@@ -133,26 +134,27 @@ class Board:
         self._key = secrets.token_bytes()
         self._templates = _templates(self.file_address)
 
-    def app(self) -> Any:
+    def app(self) -> WSGIApplication:
         """All of it, as an application of WSGI."""
         import bottle
 
         app: Any = bottle.Bottle()
-        routes = {
+        routes: dict[str, Callable[..., Any]] = {
             "/": self.home,
             "/runs": self.runs,
             "/runs/<number:int>": self.run,
             "/jobs/<job>": self.job,
             "/jobs/<job>/log": self.log,
             "/stages/<stage>": self.stage,
+            "/stages/<stage>/history.png": self.history,
             "/static/<name>": self.static,
             "/files/<key>/<job>/<name:path>": self.file,
         }
         for route, function in routes.items():
             app.route(route, callback=_explained(function))
-        for code in (404, 500):
-            app.error(code)(self.error)
-        return app
+        for code in (403, 404, 500):
+            app.error(code)(self._error)
+        return cast("WSGIApplication", app)
 
     def file_address(self, job: str, name: str = "") -> str:
         """Address of a file of a job, with a token that opens files of this job alone."""
@@ -160,20 +162,20 @@ class Board:
         key = hmac.new(self._key, job.encode("utf-8", "replace"), "sha256").hexdigest()[:40]
         return f"/files/{key}/{quote(job)}/{quote(name, errors='surrogateescape')}"
 
-    def home(self) -> Any:
+    def home(self) -> object:
         number = latest_run()
         found = {} if number is None else run_page(number, _query("all"))
         every = 1000 if found.get("goes_on") else 5000
         return self._page("run.html", **found, listed=runs_page(), every=every)
 
-    def runs(self) -> Any:
+    def runs(self) -> object:
         return self._page("runs.html", listed=runs_page(10**9), every=5000)
 
-    def run(self, number: int) -> Any:
+    def run(self, number: int) -> object:
         found = run_page(number, _query("all"))
         return self._page("run.html", **found, every=1000 if found["goes_on"] else 0)
 
-    def job(self, job: str) -> Any:
+    def job(self, job: str) -> object:
         found = job_page(job)
         log = read_log(job_directory(job))
         return self._page("job.html", **found, log=log, every=1000 if found["state"] == RUNNING else 0)
@@ -187,17 +189,28 @@ class Board:
         bottle.response.content_type = "application/json"
         return json.dumps({**read_log(folder, _query("position"))._asdict(), "goes_on": goes_on})
 
-    def stage(self, stage: str) -> Any:
+    def stage(self, stage: str) -> object:
         return self._page("stage.html", **stage_page(stage), every=5000)
 
-    def static(self, name: str) -> Any:
+    def history(self, stage: str) -> object:
+        try:
+            return _with_tag(history_picture(stage), "image/png")
+        except InputError as error:  # of no run, or of a library that is not installed
+            said = escape(error.message.partition("\n")[0])
+            picture = (
+                '<svg xmlns="http://www.w3.org/2000/svg" width="640" height="40">'
+                f'<text x="10" y="25" font-family="sans-serif">{said}</text></svg>'
+            )
+            return _with_tag(picture.encode(), "image/svg+xml")
+
+    def static(self, name: str) -> object:
         import bottle
 
         if name not in STATIC:
-            raise bottle.HTTPError(404)
+            raise bottle.HTTPError(404, "there is no such page")
         return _with_tag((PAGES / name).read_bytes(), f"{STATIC[name]}; charset=utf-8")
 
-    def file(self, key: str, job: str, name: str) -> Any:
+    def file(self, key: str, job: str, name: str) -> object:
         """A file of a job: shown if that is safe, else to be downloaded."""
         import bottle
 
@@ -216,9 +229,9 @@ class Board:
         stream.seek(0)
         return bottle.WSGIFileWrapper(stream, PIECE)
 
-    def error(self, error: Any) -> str:
+    def _error(self, error: Any) -> str:
         """The page of an error; what it was of is no word of this board's user."""
-        text = error.body if error.status_code == 404 else "this page cannot be made; the terminal says why"
+        text = error.body if error.status_code != 500 else "this page cannot be made; the terminal says why"
         return self._render("error.html", status=error.status_code, text=str(text), every=0)
 
     def _page(self, name: str, **content: Any) -> Any:

@@ -108,7 +108,7 @@ def test_outside_a_project(tmp_path: Path) -> None:
     )
     outside = tmp_path / "outside"
     outside.mkdir()
-    for command in (("run",), ("show", "main-1")):
+    for command in (("run",), ("show", "main-1"), ("board", "--no-browser")):
         done = shortloop(outside, *command, library=tmp_path / "lib")
         assert_one_message(done, "no accelerator.conf", str(outside), "change to the project's folder")
     assert list(outside.iterdir()) == []

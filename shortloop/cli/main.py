@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -31,6 +30,7 @@ from shortloop.cli.parameters import (
     Until,
     Vary,
 )
+from shortloop.cli.prepared import prepared
 from shortloop.plan.selection import FAIL_FAST, Selection
 from shortloop.project.system_errors import need_files
 
@@ -164,17 +164,6 @@ def graph(
     from shortloop.cli.graph import print_graph
 
     print_graph(prepared(script, settings, Selection()), by_partition, output, as_json)
-
-
-def prepared(script: str | None, settings: Path | None, selection: Selection) -> str:
-    """The build script, after setting the environment that it reads."""
-    from shortloop.keys.methods import chosen_script
-    from shortloop.settings.paths import SETTINGS_VARIABLE
-
-    if settings is not None:
-        os.environ[SETTINGS_VARIABLE] = str(settings.absolute())
-    selection.into(os.environ)
-    return script or chosen_script(None)
 
 
 @app.command()

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from shortloop.base.errors import TransientError
-from shortloop.project.project import cache_directory, configuration, keep
+from shortloop.project.project import cache_directory, cache_place, configuration, keep
 from shortloop.stages.threads import set_single_thread
 
 FOLDER = "limits"
@@ -64,7 +64,7 @@ def machine_here() -> str:
 def kept_limits() -> Limits | None:
     """Limits of this machine as they were measured; None if they were not."""
     with suppress(OSError, ValueError, TypeError):
-        return Limits(**json.loads(_file().read_text(encoding="utf-8")))
+        return Limits(**json.loads(_file(cache_place(FOLDER)).read_text(encoding="utf-8")))
     return None
 
 
@@ -98,7 +98,7 @@ def measure() -> Iterator[Step | Limits]:
         found[name] = _median(call)
     found["others"] = max(_of_others() - before, 0.0) / (time.monotonic() - began)
     limits = Limits(machine_here(), time.time(), processes, **found)
-    keep(_file(), json.dumps(asdict(limits)))
+    keep(_file(cache_directory(FOLDER)), json.dumps(asdict(limits)))
     yield limits
 
 
@@ -115,9 +115,9 @@ def _of_others() -> float:
     return 0.0
 
 
-def _file() -> Path:
+def _file(folder: Path) -> Path:
     name = "".join(each if each.isalnum() else "-" for each in machine_here())
-    return cache_directory(FOLDER) / f"{name}.json"
+    return folder / f"{name}.json"
 
 
 def _multiply(dtype: str) -> float:

@@ -141,9 +141,14 @@ def job_folders(workdirs: Mapping[str, Path] | None = None) -> Iterator[Path]:
         yield from (workdir / f"{name}-{number}" for number in sorted(numbers))
 
 
+def cache_place(name: str) -> Path:
+    """A cache folder of this project, there or not."""
+    return project_directory() / "workdirs" / ".cache" / name
+
+
 def cache_directory(name: str) -> Path:
     """A cache folder of this project, created if possible."""
-    folder = project_directory() / "workdirs" / ".cache" / name
+    folder = cache_place(name)
     with if_writable():
         folder.mkdir(parents=True, exist_ok=True)
     return folder

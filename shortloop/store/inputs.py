@@ -25,7 +25,7 @@ from pathlib import Path
 from shortloop.base.errors import InputError, TransientError
 from shortloop.keys.file_state import FOLDER, INODE, SIZE, file_state, kind_of
 from shortloop.keys.hashing import Tell, Waiting, hash_file, hash_files
-from shortloop.project.project import cache_directory, keep, write_atomically
+from shortloop.project.project import cache_directory, cache_place, keep, write_atomically
 from shortloop.project.system_errors import unreadable
 from shortloop.stages.inputs import unquoted
 from shortloop.store.process_notes import note
@@ -177,7 +177,7 @@ def name_of(content: str) -> str:
 def last_place(content: str) -> Path | None:
     """File in which a content was last found, which may have changed since; None if unknown."""
     try:
-        return _noted(cache_directory("inputs") / content)
+        return _noted(cache_place("inputs") / content)
     except OSError:
         return None
 

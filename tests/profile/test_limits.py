@@ -19,7 +19,8 @@ def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A project in a folder of its own, and measurements that take a moment."""
     for name, value in (("LEAST", 0.02), ("COPIED", 4_000_000), ("ON_DISK", 16_000_000), ("SIDE", 64)):
         monkeypatch.setattr(limits, name, value)
-    monkeypatch.setattr(limits, "cache_directory", lambda name: tmp_path)
+    for name in ("cache_directory", "cache_place"):
+        monkeypatch.setattr(limits, name, lambda name: tmp_path)
     monkeypatch.setattr(limits, "_BUFFERS", {})
     return tmp_path
 

@@ -57,8 +57,8 @@ def test_help_lists_the_commands(tmp_path: Path, arguments: tuple[str, ...]) -> 
     done = forked(tmp_path, *arguments)
     said = done.stdout + done.stderr
     assert done.returncode == (0 if arguments else 2)
-    first = ["init", "study", "run", "plan", "sweep", "graph", "why", "show", "logs", "profile", "isolate"]
-    first += ["limits", "history", "export"]
+    first = ["init", "study", "run", "plan", "sweep", "graph", "why", "show", "logs", "board"]
+    first += ["profile", "isolate", "limits", "history", "export"]
     first += ["compare", "jobs", "runs", "harmless", "verify", "gc"]  # as one meets them
     assert re.findall(r"^\W{2}([a-z][a-z-]*) ", said, re.MULTILINE)[: len(first)] == first
 

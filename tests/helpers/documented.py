@@ -46,6 +46,7 @@ NOT_RUN = {
     "make run": "tests/live/test_live_clone.py runs it in a clone",
     "make test": "tests/live/test_live_clone.py runs it in a clone, with TESTS",
     "make docs": "tests/test_docs.py builds the pages",
+    "shortloop board": "it goes on until Ctrl-C; tests/live/test_live_board.py runs it",
     "SHORTLOOP_ENGINE=dask:tls://scheduler.example:8786 shortloop run": "it needs a cluster; "
     "tests/live/test_live_engines_clusters.py starts one",
     "shortloop run frames": "it takes minutes; the next line does the same with fewer rows",

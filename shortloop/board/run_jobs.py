@@ -68,21 +68,23 @@ class RunJobs(NamedTuple):
         return nodes
 
 
-_known: dict[str, JobFacts] = {}
+_known: dict[str, tuple[tuple[str, int], JobFacts]] = {}
 
 
-def facts_of(folder: Path) -> JobFacts | None:
+def facts_of(folder: Path | str) -> JobFacts | None:
     """Read a job's facts; None if it has no readable record."""
-    there = next((name for name in (FINISHED, SET_ASIDE, DELETED) if (folder / name).exists()), "")
-    known = _known.get(str(folder))
-    if known is not None and known.state == _state(there):
-        return known
-    setup = setup_of(folder)
+    folder = str(folder)  # a `Path` takes its time for thousands
+    end = _end_of(folder)
+    known = _known.get(folder)
+    if known is not None and known[0] == end:
+        return known[1]
+    state = DELETED if end[0] == DELETED else BUILT if end[0] else RUNNING
+    setup = setup_of(Path(folder))
     try:
-        began = setup.get("starttime") or (folder / "setup.json").stat().st_mtime
+        began = setup.get("starttime") or os.stat(f"{folder}/setup.json").st_mtime
         options = setup["options"]
         facts = JobFacts(
-            folder.name,
+            os.path.basename(folder),
             str(setup["method"]),
             str(options.get("partition") or ""),
             str(setup.get("parent") or ""),
@@ -90,19 +92,23 @@ def facts_of(folder: Path) -> JobFacts | None:
             float(setup.get("exectime", {}).get("total", 0.0)),
             tuple(dict.fromkeys(job for _, job in sources_of(setup))),
             hash(json.dumps([setup["method"], options, setup.get("jobs"), setup.get("datasets")])),
-            _state(there),
+            state,
         )
     except (OSError, KeyError, TypeError, ValueError, AttributeError):
         return None
-    if facts.state != RUNNING:
+    if state != RUNNING:
         if len(_known) > KEPT:
             _known.clear()
-        _known[str(folder)] = facts
+        _known[folder] = end, facts
     return facts
 
 
-def _state(there: str) -> str:
-    return DELETED if there == DELETED else BUILT if there else RUNNING
+def _end_of(folder: str) -> tuple[str, int]:
+    """Name of the file that says how a job ended, and when that changed; empty if it did not end well."""
+    for name in (FINISHED, SET_ASIDE, DELETED):
+        with suppress(OSError):
+            return name, os.stat(f"{folder}/{name}").st_mtime_ns
+    return "", 0
 
 
 def jobs_of(number: int, record: RunRecord, end: str) -> RunJobs:
@@ -117,9 +123,13 @@ def jobs_of(number: int, record: RunRecord, end: str) -> RunJobs:
     goes_on = end == RUN_GOES_ON
     working = _current_folders() if goes_on else set()
     jobs = [*_merged(plan.jobs, recorded, begun, working, goes_on)]
-    facts = {job.job: _facts_by_id(job.job) for job in jobs if job.job}
+    workdirs, facts = configuration().workdirs, {each.job: each for each in begun}
+    for name in {job.job for job in jobs} - facts.keys():
+        above = workdirs.get(name.rpartition("-")[0])
+        if above and (found := facts_of(f"{above}/{name}")) is not None:
+            facts[name] = found
     stage_of = {job.job: job.stage for job in jobs if job.job}
-    read = ((job, above) for job, found in facts.items() if found for above in found.sources)
+    read = ((job, above) for job, found in facts.items() if job in stage_of for above in found.sources)
     edges = {(stage_of[above], stage_of[job]) for job, above in read if above in stage_of}
     with_times = [
         job._replace(seconds=_seconds(job, found)) if (found := facts.get(job.job)) else job for job in jobs
@@ -172,8 +182,9 @@ def _begun(record: RunRecord) -> list[JobFacts]:
     first = int(script) if script.isdecimal() else -1
     workdir = workdir or configuration().target_workdir
     found: dict[int, JobFacts] = {}
+    above = f"{configuration().workdirs.get(workdir, '')}/{workdir}"
     for number in _numbers(workdir):
-        facts = facts_of(folder_of(f"{workdir}-{number}")) if number > first else None
+        facts = facts_of(f"{above}-{number}") if number > first else None
         if facts is None or facts.began < record.began - SLACK:
             continue
         if facts.began > until + SLACK:
@@ -206,10 +217,6 @@ def _current_folders() -> set[str]:
         with suppress(OSError):  # it has ended, or is another user's
             found.add(os.readlink(f"/proc/{name}/cwd"))
     return found
-
-
-def _facts_by_id(job: str) -> JobFacts | None:
-    return facts_of(folder_of(job)) if job.rpartition("-")[0] in configuration().workdirs else None
 
 
 def folder_of(job: str) -> Path:

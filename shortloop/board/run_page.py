@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -11,7 +12,8 @@ from shortloop.board.graph import BUILT, FAILED, LEFT, RUNNING, STATES, URGENCY,
 from shortloop.board.run_jobs import RunJob, RunJobs, jobs_of
 from shortloop.exax.tracebacks import of_user
 from shortloop.profile.run_times import RunTimes, times_of
-from shortloop.run.runs import CUT_OFF, RunRecord, read_run, read_runs, run_numbers
+from shortloop.project.project import project_directory
+from shortloop.run.runs import CUT_OFF, FOLDER, RunRecord, read_run, run_numbers
 from shortloop.run.runs import RUNNING as GOES_ON
 
 JOBS, ALL_JOBS = 60, 5_000  # of a stage that are listed, at first and if asked for
@@ -21,6 +23,7 @@ KEPT = 16  # runs that have ended, whose jobs stay in memory
 ENDS = {"0": (BUILT, "finished"), GOES_ON: (RUNNING, "running"), CUT_OFF: (FAILED, "cut off")}
 ENDS["130"] = (LEFT, "interrupted")
 
+_records: dict[int, tuple[int, RunRecord, str]] = {}  # of runs that have ended, with the time of the file
 _ended: dict[tuple[object, ...], tuple[RunJobs, RunTimes | None]] = {}
 
 
@@ -65,7 +68,7 @@ def run_page(number: int, every: str = "") -> dict[str, object]:
 
 def latest_run() -> int | None:
     """The run that goes on, else the latest; None if there is none."""
-    found = [each for each in read_runs(run_numbers()[-LATEST:]) if _is_sound(each[1])]
+    found = _read(run_numbers()[-LATEST:])
     going = [number for number, _, end in found if end == GOES_ON]
     return max(going or (number for number, *_ in found), default=None)
 
@@ -76,10 +79,25 @@ def runs_page(most: int = LATEST) -> dict[str, object]:
     shown = numbers[-most:]
     rows = [
         (number, record, end_of(end), record.built, len(record.jobs) - record.built)
-        for number, record, end in reversed(read_runs(shown))
-        if _is_sound(record)
+        for number, record, end in reversed(_read(shown))
     ]
     return {"runs": rows, "earlier": len(numbers) - len(shown), "unreadable": len(shown) - len(rows)}
+
+
+def _read(numbers: Sequence[int]) -> list[tuple[int, RunRecord, str]]:
+    """Read runs, those that have ended once."""
+    found, folder = [], project_directory() / FOLDER
+    for number in numbers:
+        with suppress(OSError, InputError):
+            changed = (folder / f"{number:05d}.json").stat().st_mtime_ns
+            known = _records.get(number)
+            if known is None or known[0] != changed:
+                known = changed, *read_run(number)
+            if known[2] != GOES_ON:
+                _records[number] = known
+            if _is_sound(known[1]):
+                found.append((number, *known[1:]))
+    return found
 
 
 def _is_sound(record: RunRecord) -> bool:

@@ -164,14 +164,16 @@ def test_a_stage_opens_by_keyboard(browser: Browser, address: str) -> None:
             keys.press("Tab")
             if view.ask("() => document.activeElement.getAttribute('href')") == "#stage-fit":
                 break
-        assert not view.page.locator("#stage-fit").evaluate("each => each.open")
+        is_open = view.page.locator("#stage-fit[open]")
+        assert is_open.count() == 0
         keys.press("Enter")
-        assert view.page.locator("#stage-fit").evaluate("each => each.open")
+        is_open.wait_for(timeout=PATIENCE)
         assert view.ask(FOCUSED) == "summary-fit"
         assert view.page.get_by_role("link", name="main-4").is_visible()
         keys.press("Enter")
-        assert not view.page.locator("#stage-fit").evaluate("each => each.open")
+        is_open.wait_for(state="detached", timeout=PATIENCE)
         keys.press("Enter")
+        is_open.wait_for(timeout=PATIENCE)
         view.page.get_by_role("link", name="main-4").focus()
         keys.press("Enter")
         view.page.wait_for_url("**/jobs/main-4")

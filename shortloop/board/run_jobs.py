@@ -20,7 +20,7 @@ from shortloop.stages.results import sources_of
 from shortloop.store.setup import setup_of
 
 STARTING = 3.0  # s that a job may take until a process works in its folder
-SLACK = 2.0  # s between clocks of a run's record and of files
+SLACK = 0.1  # s between the clock of a run and the time of a file
 KEPT = 50_000  # facts of finished jobs that stay in memory
 
 

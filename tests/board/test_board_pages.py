@@ -97,7 +97,9 @@ def test_a_run_that_failed(project: Path, client: Client) -> None:
     begun(project)
     recorded = [["load", "A", "main-1", False, ""], ["load", "B", "main-2", True, "the file changed"]]
     write_run(project, 1, exit=1, error="ValueError: <b>odd</b>", jobs=recorded)
-    begun_job(project, "main-5", "fit", "B", age=500)  # of a later call of the same script
+    # Of other pipelines of the same script: run before this one, and after it.
+    begun_job(project, "main-5", "fit", "B", age=-1)
+    begun_job(project, "main-6", "fit", "B", age=61)
     assert states(1) == {
         ("load", "A"): "reuse",
         ("load", "B"): "built",

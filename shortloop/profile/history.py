@@ -204,7 +204,7 @@ def draw(history: History) -> Figure:
     axes.set_xticks([*places][::step], [str(points[place].run) for place in places][::step])
     axes.set_xlabel("run")
     axes.set_ylabel(f"{what} a second")
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, 1.08 * max(each.rate for each in points))
     if loss is not None:
         axes.legend(loc="best")
     return figure

@@ -21,7 +21,7 @@ from shortloop.profile.history import draw, history_of
 from shortloop.profile.job_speed import speed_of, speed_rows
 from shortloop.profile.limits import kept_limits
 from shortloop.project.project import FINISHED, SET_ASIDE, job_directory, job_folders
-from shortloop.report.style import encoded
+from shortloop.report.style import encoded, styled
 from shortloop.stages.results import Result
 from shortloop.stages.tables import ENDING
 from shortloop.store.loaded import look_up
@@ -141,7 +141,7 @@ def _preview(folder: Path, name: str, length: int) -> Preview:
 
 def history_picture(stage: str) -> bytes:
     """Draw how fast a stage was in past runs, as PNG."""
-    with _DRAWING:
+    with _DRAWING, styled():
         return encoded(draw(history_of(stage)), ["png"])["png"]
 
 

@@ -20,6 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import parse_qs, quote
 
+import bottle
+from waitress.server import create_server
+
 from shortloop.base.errors import InputError
 from shortloop.base.extras import need
 from shortloop.base.text import amount, counted, duration, printable
@@ -47,8 +50,8 @@ POLICY = (
 )
 # Reports have scripts: none is of the origin of the board, or reaches a network.
 FILE_POLICY = (
-    "sandbox allow-scripts allow-downloads; default-src 'unsafe-inline' 'unsafe-eval' data: blob:; "
-    "img-src 'self' data: blob:; frame-ancestors 'none'"
+    "sandbox allow-scripts allow-downloads; "
+    "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; frame-ancestors 'none'"
 )
 SHOWN = ("image/", "text/html")
 PDF = "application/pdf"  # which browsers do not show in a sandbox
@@ -136,8 +139,6 @@ class Board:
 
     def app(self) -> WSGIApplication:
         """All of it, as an application of WSGI."""
-        import bottle
-
         app: Any = bottle.Bottle()
         routes: dict[str, Callable[..., Any]] = {
             "/": self.home,
@@ -182,8 +183,6 @@ class Board:
 
     def log(self, job: str) -> str:
         """What a job has printed since a position, for the script of the page."""
-        import bottle
-
         folder = job_directory(job)
         goes_on = is_running(folder)  # asked first: what it printed at its end is read then
         bottle.response.content_type = "application/json"
@@ -204,16 +203,12 @@ class Board:
             return _with_tag(picture.encode(), "image/svg+xml")
 
     def static(self, name: str) -> object:
-        import bottle
-
         if name not in STATIC:
             raise bottle.HTTPError(404, "there is no such page")
         return _with_tag((PAGES / name).read_bytes(), f"{STATIC[name]}; charset=utf-8")
 
     def file(self, key: str, job: str, name: str) -> object:
         """A file of a job: shown if that is safe, else to be downloaded."""
-        import bottle
-
         if not _same(key, self.file_address(job).split("/")[2]):
             raise bottle.HTTPError(403, "this address is of another board: open the job's page again")
         stream = open_inside(job_directory(job), name)
@@ -230,7 +225,7 @@ class Board:
         return bottle.WSGIFileWrapper(stream, PIECE)
 
     def _error(self, error: Any) -> str:
-        """The page of an error; what it was of is no word of this board's user."""
+        """The page of an error; of one of the board itself, its traceback is in the terminal."""
         text = error.body if error.status_code != 500 else "this page cannot be made; the terminal says why"
         return self._render("error.html", status=error.status_code, text=str(text), every=0)
 
@@ -246,16 +241,12 @@ class Board:
 
 
 def _query(name: str) -> str:
-    import bottle
-
     found: str = bottle.request.query.getunicode(name, "")
     return found
 
 
 def _with_tag(data: bytes, kind: str) -> Any:
     """Send a page, unless the reader has it as it is."""
-    import bottle
-
     tag = f'"{hashlib.sha256(data).hexdigest()[:32]}"'
     if bottle.request.get_header("If-None-Match") == tag:
         return bottle.HTTPResponse(status=304, ETag=tag)
@@ -264,14 +255,13 @@ def _with_tag(data: bytes, kind: str) -> Any:
 
 def _explained(function: Callable[..., Any]) -> Callable[..., Any]:
     """Have errors of a job or run that is not there, or was deleted meanwhile, say so."""
-    import bottle
 
     def explained(**arguments: Any) -> Any:
         try:
             return function(**arguments)
         except InputError as error:
             return bottle.HTTPError(404, error.message)
-        except OSError as error:  # its name alone is in the message: folders are nobody's business
+        except OSError as error:
             return bottle.HTTPError(404, f"it cannot be read, or was deleted: {error.strerror or error}")
 
     return explained
@@ -314,8 +304,6 @@ def _templates(file_address: Callable[[str, str], str]) -> Any:
 
 def serve(port: int, opened: Callable[[str], None]) -> None:
     """Serve the board until Ctrl-C; `opened` is given its address, with the token."""
-    from waitress.server import create_server
-
     token = secrets.token_urlsafe(24)
     guard = Guard(Board().app(), token)
     try:

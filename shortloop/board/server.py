@@ -233,9 +233,11 @@ class Board:
         return _with_tag(self._render(name, **content).encode(), "text/html; charset=utf-8")
 
     def _render(self, name: str, **content: Any) -> str:
-        board = configuration().board_listen
-        address = EXAX_BOARD if not isinstance(board, tuple) else "http://{}:{}".format(*board)
-        common = {"project": project_directory().resolve().name, "exax_board": address}
+        listens = configuration().board_listen
+        is_open = isinstance(listens, tuple)  # else it listens on a socket, which no browser opens
+        address = f"http://{listens[0] or 'localhost'}:{listens[1]}" if is_open and listens else EXAX_BOARD
+        programs = ["ax server"] if is_open else ["ax server", "ax board-server"]
+        common = {"exax_board": address, "programs": programs, "project": project_directory().resolve().name}
         rendered: str = self._templates.get_template(name).render(**common, **content)
         return rendered
 

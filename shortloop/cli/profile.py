@@ -152,6 +152,7 @@ def profile_job(
             engine_settings(None),
             lambda share: waiting.tell(int(100 * share), 100),
             profiler.prefix(),
+            profiler.prefix(of="engine"),
         )
         times = JobTimes(repeated.times)
         report = profiler.report(Path(folder), times)

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TextIO
 
 from shortloop.base.plain import Plain
@@ -30,10 +30,11 @@ LOOK_EVERY = 0.05  # s
 
 
 class RunningEngine(contextlib.AbstractContextManager["RunningEngine"]):
-    """The engine of a run, with `workers` unless the settings give a number."""
+    """The engine of a run, with `workers` unless the settings give a number; `prefix` looks on at it."""
 
-    def __init__(self, settings: EngineSettings, workers: int) -> None:
+    def __init__(self, settings: EngineSettings, workers: int, prefix: Sequence[str] = ()) -> None:
         self.settings = settings
+        self._prefix = prefix
         self.is_apart = settings.name != SLICES  # units are not computed by processes of their job
         self._workers = workers
         self._process: subprocess.Popen[str] | None = None
@@ -57,7 +58,7 @@ class RunningEngine(contextlib.AbstractContextManager["RunningEngine"]):
         order = [self.settings.plain(), self._workers, address, secret, say]
         with (cache / "engine.log").open("wb") as stream:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "shortloop.engines.engine_process"],
+                [*self._prefix, sys.executable, "-P", "-m", "shortloop.engines.engine_process"],
                 cwd=project_directory(),
                 env=environment(TMPDIR=self._folder),
                 stdin=subprocess.PIPE,

@@ -193,6 +193,8 @@ class _Watch:
 
 
 def serve_run() -> None:
+    if os.getsid(0) != os.getpid():  # a profiler has begun it, which goes on when it has ended
+        os.setsid()
     settings, workers, address, secret, say = json.loads(sys.stdin.readline())
     host = _Host(say)
     try:

@@ -56,7 +56,7 @@ class Profiler(ABC):
     def order(self) -> list[str]:
         return [recorders.__name__, self.recorder, *self.functions]
 
-    def prefix(self) -> list[str]:
+    def prefix(self, of: str = "job") -> list[str]:
         return []
 
     def page(self, whole: Frame, found: str, amount: Callable[[float], str] = duration) -> Path:
@@ -179,19 +179,24 @@ class Sample(Profiler):
 
     name, what = "sample", "py-spy"
 
-    def prefix(self) -> list[str]:
+    def prefix(self, of: str = "job") -> list[str]:
         program = str(Path(sysconfig.get_path("scripts")) / self.what)
         if not Path(program).exists():
             raise TransientError(f"{self.what} is not installed", hint="`pip install 'shortloop[profile]'`")
         how = ["--rate", str(RATE), "--subprocesses", "--idle", "--full-filenames", "--function"]
-        return [program, "record", *how, "--format", "raw", "--output", str(self._stacks()), "--"]
+        return [program, "record", *how, "--format", "raw", "--output", str(self._stacks(of)), "--"]
 
-    def _stacks(self) -> Path:
-        return self.place / "sample.folded"
+    def _stacks(self, of: str) -> Path:
+        file = self.place / f"sample-{of}.folded"
+        file.unlink(missing_ok=True)
+        return file
 
     def report(self, folder: Path, times: JobTimes) -> Report:
         stacks: Counter[tuple[Function, ...]] = Counter()
-        for line in self._stacks().read_text(encoding="utf-8").splitlines():
+        # While an engine computes, the job waits for it.
+        wanted = ["engine"] if times.has_workers else ["job", "engine"]
+        files = [file for of in wanted if (file := self.place / f"sample-{of}.folded").exists()]
+        for line in [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]:
             frames, _, number = line.rpartition(" ")
             every = [*map(_frame, frames.split(";"))]
             inside = [place for place, each in enumerate(every, 1) if _is_recorder(each)]
@@ -204,7 +209,7 @@ class Sample(Profiler):
         rows = [(duration(took), share, place_of(function)) for function, took, share in _largest(own)]
         bottleneck = times.bottleneck(lambda phase: _main(seconds))
         page = self.page(frame_of_stacks(seconds), bottleneck)
-        return Report(bottleneck, ("own time", "share", "function"), rows, [page, self._stacks()])
+        return Report(bottleneck, ("own time", "share", "function"), rows, [page, *files])
 
 
 def _main(stacks: Mapping[tuple[Function, ...], float]) -> str:

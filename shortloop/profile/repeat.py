@@ -49,6 +49,7 @@ def repeat(
     engine: EngineSettings,
     tell: Callable[[float], object],  # is told the share that is done
     prefix: Sequence[str] = (),  # of the command: a program that looks on
+    engine_prefix: Sequence[str] = (),
 ) -> Repeated:
     """Repeat a job in an empty folder, which keeps what it leaves and what the recorder records."""
     kept = job_directory(job)
@@ -62,7 +63,10 @@ def repeat(
     (folder / "recorder.json").write_text(json.dumps(list(recorder)), encoding="utf-8")
     of = str(setup["options"].get("partition") or "")
     caption = f"{setup['method']} {of}".strip()
-    with _with_engine(engine, caption, setup["slices"]), (folder / "said.txt").open("w+b") as said:
+    with (
+        _with_engine(engine, caption, setup["slices"], engine_prefix),
+        (folder / "said.txt").open("w+b") as said,
+    ):
         process = subprocess.Popen(
             [*prefix, sys.executable, "-P", "-m", "shortloop.exax.repeated_job", str(folder)],
             cwd=project_directory(),
@@ -92,11 +96,13 @@ def repeat(
 
 
 @contextlib.contextmanager
-def _with_engine(settings: EngineSettings, caption: str, workers: int) -> Iterator[None]:
+def _with_engine(
+    settings: EngineSettings, caption: str, workers: int, prefix: Sequence[str]
+) -> Iterator[None]:
     """Start an engine for the block, if the settings name one; that of a run in progress is not used."""
     os.environ[ENGINE_FOLDER] = name = f"engine-{os.getpid()}"
     try:
-        with RunningEngine(settings, workers) as running:
+        with RunningEngine(settings, workers, prefix) as running:
             if running.is_apart:
                 running.announce(caption, {})
                 running.wait()

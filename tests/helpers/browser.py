@@ -78,7 +78,7 @@ def opened(browser: Browser, address: str, width: int = 1280, scheme: str = "lig
             complaints.append(f"{said.type}: {said.text}")
 
     def look(answer: Response) -> None:
-        if not answer.ok:
+        if answer.status >= 400:
             complaints.append(f"{answer.status}: {answer.url}")
 
     page.on("console", listen)

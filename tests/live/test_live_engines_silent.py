@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -136,11 +135,12 @@ def cluster() -> Iterator[Cluster]:
 
 def test_workers_that_come_later_compute(project: Waiting, cluster: Cluster) -> None:
     run = project.begin(cluster.address, when_silent="wait")
-    time.sleep(7)
+    assert run.stdout is not None
+    while "has no workers: start some; waiting" not in (line := run.stdout.readline()):
+        assert line, "it has ended"
     cluster.workers("one")
     said, _ = run.communicate(timeout=60)
     assert run.returncode == 0, said
-    assert "has no workers: start some; waiting" in said
 
 
 def test_a_worker_that_is_stopped_holds_up_nobody(project: Waiting, cluster: Cluster) -> None:

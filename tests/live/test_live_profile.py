@@ -155,8 +155,12 @@ def test_threads_of_libraries_are_noticed(planted: Planted) -> None:
     assert planted.profile("threads")["bottleneck"].startswith("threads of libraries")
 
 
-def test_samples_are_of_phases_alone(planted: Planted) -> None:
-    found = planted.profile("locked", "--sample")
+@pytest.mark.parametrize(
+    "engine", ["slices", *(pytest.param(each, marks=pytest.mark.slow) for each in ("joblib", "dask", "ray"))]
+)
+def test_samples_are_of_phases_alone(planted: Planted, engine: str) -> None:
+    found = planted.profile("locked", "--sample", SHORTLOOP_ENGINE=engine)
+    assert found["same_result"] is True
     assert "guarded (methods/a_locked.py:" in found["rows"][0]["function"]
     assert not any("repeated_job" in row["function"] for row in found["rows"])
 

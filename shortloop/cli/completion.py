@@ -102,8 +102,8 @@ VALUES: dict[str, Callable[[], Iterable[str]] | None] = {
     **dict.fromkeys(("stage", "until", "only"), _stages),
     **dict.fromkeys(("settings", "forget"), _settings),
     "partition": partial(_indexed, "partition"),
-    "state": partial(resolve_name, "shortloop.cli.jobs:STATES"),
-    "sort": partial(resolve_name, "shortloop.cli.jobs:ORDERS"),
+    "state": partial(resolve_name, "shortloop.cli.lookup.jobs:STATES"),
+    "sort": partial(resolve_name, "shortloop.cli.lookup.jobs:ORDERS"),
     "number": _runs,
 }
 """By the name of the parameter, or of one command's; None: the shell offers files."""

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 
 from shortloop.base.errors import InputError
 from shortloop.base.text import amount, counted, duration
-from shortloop.cli.jobs import entry_fields
+from shortloop.cli.lookup.jobs import entry_fields
 from shortloop.cli.output import parse_age, parse_size, print_json, print_lines, print_table
 from shortloop.store.store import Store
 from shortloop.store.workdir import is_gone

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from shortloop.base.errors import InputError
 from shortloop.base.text import counted, one_line, short_list
-from shortloop.cli.logs import jobs_named
+from shortloop.cli.lookup.logs import jobs_named
 from shortloop.cli.output import Waiting, print_lines
 from shortloop.exax.tracebacks import user_traceback
 from shortloop.isolation import IsolatedStage, isolate

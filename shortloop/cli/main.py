@@ -161,7 +161,7 @@ def graph(
     as_json: Json = False,
 ) -> None:
     """Show the graph of a pipeline: its stages, what each is made from, and what a run would do."""
-    from shortloop.cli.graph import print_graph
+    from shortloop.cli.lookup.graph import print_graph
 
     print_graph(prepared(script, settings, Selection()), by_partition, output, as_json)
 
@@ -174,7 +174,7 @@ def why(
     as_json: Json = False,
 ) -> None:
     """Explain why a job, or each job of a stage in the latest run, was built and not reused."""
-    from shortloop.cli.why import print_why
+    from shortloop.cli.lookup.why import print_why
 
     print_why(job, settings, full, as_json)
 
@@ -182,7 +182,7 @@ def why(
 @app.command()
 def show(job: Annotated[str, Argument(help="Job id, e.g. main-12.")], as_json: Json = False) -> None:
     """Show how a job was made (code, inputs, options), why, its cost and its contents."""
-    from shortloop.cli.show import show_job
+    from shortloop.cli.lookup.show import show_job
 
     show_job(job, as_json)
 
@@ -195,7 +195,7 @@ def logs(
     follow: Annotated[bool, Option("--follow", "-f", help="Keep printing until the job has ended.")] = False,
 ) -> None:
     """Print the output of a job, or of a stage's newest jobs, even while they run or after they failed."""
-    from shortloop.cli.logs import print_logs
+    from shortloop.cli.lookup.logs import print_logs
 
     print_logs(job, partition, unit, follow)
 
@@ -257,7 +257,7 @@ def limits(
     again: Annotated[bool, Option("--again", help="Measure again.")] = False, as_json: Json = False
 ) -> None:
     """Show what this machine can do: arithmetic, memory, disk and processes. Measured once, and kept."""
-    from shortloop.cli.limits import print_limits
+    from shortloop.cli.lookup.limits import print_limits
 
     print_limits(again, as_json)
 
@@ -270,7 +270,7 @@ def history(
     as_json: Json = False,
 ) -> None:
     """Show how fast a stage was in past runs, and point out where it became slower."""
-    from shortloop.cli.history import print_history
+    from shortloop.cli.lookup.history import print_history
 
     print_history(stage, partition, output, as_json)
 
@@ -299,7 +299,7 @@ def compare(
 ) -> None:
     """Compare two jobs of a stage: their code, options, inputs and results."""
     from shortloop.analyses import find_analyses
-    from shortloop.cli.compare import compare_jobs
+    from shortloop.cli.lookup.compare import compare_jobs
 
     compare_jobs(first, second, figure, [*find_analyses().values()], as_json)
 
@@ -319,7 +319,7 @@ def jobs(
     as_json: Json = False,
 ) -> None:
     """List jobs with their stage, partition, cost and whether they are still needed."""
-    from shortloop.cli.jobs import Filter, print_jobs
+    from shortloop.cli.lookup.jobs import Filter, print_jobs
 
     wanted = Filter(stage, partition, settings, state, older, newer, larger, scripts)
     print_jobs(wanted, sort, reverse, as_json)
@@ -333,7 +333,7 @@ def runs(
     as_json: Json = False,
 ) -> None:
     """List runs with their start, settings, number of jobs built and reused, and exit status."""
-    from shortloop.cli.runs import print_run, print_runs, write_settings
+    from shortloop.cli.lookup.runs import print_run, print_runs, write_settings
 
     if settings_to is not None:
         if number is None:

@@ -14,9 +14,9 @@ from toy_jobs import ToyJobs, jobs_here, with_code
 
 from shortloop.analyses import Analysis, Compared, Comparison
 from shortloop.base.errors import InputError
-from shortloop.cli.compare import compare_jobs
-from shortloop.cli.show import show_job
-from shortloop.cli.why import print_why
+from shortloop.cli.lookup.compare import compare_jobs
+from shortloop.cli.lookup.show import show_job
+from shortloop.cli.lookup.why import print_why
 from shortloop.plan.explain.causes import DEEPEST
 from shortloop.plan.settings_files import SettingsFile
 from shortloop.stages.results import Result

@@ -13,7 +13,7 @@ from jobs_project import empty_project, own_package, write
 from jobs_runs import Runs
 
 from shortloop.base.errors import InputError
-from shortloop.cli.graph import print_graph
+from shortloop.cli.lookup.graph import print_graph
 from shortloop.plan import dry_run
 from shortloop.plan.dry_run import DryRun
 from shortloop.plan.pipeline import Built, Run

@@ -15,7 +15,7 @@ from toy_jobs import ToyJobs, toy_project
 
 from shortloop.base.errors import InputError
 from shortloop.base.text import amount, duration
-from shortloop.cli.jobs import Filter, print_jobs
+from shortloop.cli.lookup.jobs import Filter, print_jobs
 from shortloop.cli.output import parse_age, parse_size, print_table
 from shortloop.cli.plan import print_plan
 from shortloop.plan import dry_run

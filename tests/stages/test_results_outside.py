@@ -69,7 +69,9 @@ def test_the_array_is_in_the_file_as_the_record_says(job: Path, project: Path, r
     assert outside["content"] == register([recording])[0]
     assert "outside" not in described["labels"]
     assert not [name for name in described if str(recording.parent) in str(described[name])]
-    said = fresh_python("from shortloop.cli.show import show_job; show_job('main-3')", project, COLUMNS="200")
+    said = fresh_python(
+        "from shortloop.cli.lookup.show import show_job; show_job('main-3')", project, COLUMNS="200"
+    )
     assert "in a.mat, from byte 24 on; no copy is kept" in said
 
 

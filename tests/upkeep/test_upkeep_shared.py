@@ -14,7 +14,7 @@ from refusal import refusal
 from toy_jobs import PIPELINE, ToyJobs, beside, is_deleted, toy_project
 
 from shortloop.cli.gc import collect_garbage
-from shortloop.cli.jobs import Filter, print_jobs
+from shortloop.cli.lookup.jobs import Filter, print_jobs
 from shortloop.store.index import Place, Purpose
 from shortloop.store.store import Store
 from shortloop.upkeep.deletion import idle_project, pipelines_of

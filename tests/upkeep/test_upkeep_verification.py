@@ -11,10 +11,10 @@ from refusal import refusal
 from toy_jobs import ToyJobs, jobs_here, make_outdated
 
 from shortloop.cli.gc import collect_garbage
-from shortloop.cli.jobs import Filter, print_jobs
-from shortloop.cli.show import show_job
+from shortloop.cli.lookup.jobs import Filter, print_jobs
+from shortloop.cli.lookup.show import show_job
+from shortloop.cli.lookup.why import print_why
 from shortloop.cli.verify import verify_jobs
-from shortloop.cli.why import print_why
 from shortloop.project.project import DELETED
 from shortloop.store.inputs import register
 from shortloop.store.manifest import MANIFEST

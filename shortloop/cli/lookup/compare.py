@@ -8,8 +8,8 @@ from pathlib import Path
 
 from shortloop.analyses import Analysis, Comparison
 from shortloop.base.errors import InputError
+from shortloop.cli.lookup.why import cause_fields, print_causes
 from shortloop.cli.output import moment, print_json, print_lines, print_table
-from shortloop.cli.why import cause_fields, print_causes
 from shortloop.plan.explain.causes import ArrayDifference, Cause, array_differences, explain
 from shortloop.project.project import configuration
 from shortloop.project.system_errors import if_writable

@@ -1,0 +1,1 @@
+"""Commands that look up jobs and runs, and change nothing."""

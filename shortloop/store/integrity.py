@@ -20,11 +20,13 @@ from typing import Any
 
 from shortloop.base.plain import Plain
 from shortloop.keys.file_state import file_state, plain_size, size_problem
-from shortloop.keys.hashing import digest, hash_file
+from shortloop.keys.hashing import canonical, digest, hash_file
 from shortloop.stages.records import FAILED_UNITS, RECORD, ROWS
 from shortloop.store.manifest import MANIFEST, Manifest, States
 from shortloop.store.setup import json_object
 
+CONTENT = re.compile(r"[0-9a-f]{64}( .+)?", re.DOTALL)  # with the name of the file, if it counts
+"""What hashes of contents look like."""
 READ_BY_NAME = (".npy", ".npz", ".pickle", ".pkl")
 
 
@@ -49,12 +51,48 @@ def damage(folder: Path, manifest: Manifest) -> str | None:
     for name in added_files(folder, manifest):  # readers open files by name, and would take it for a result
         if name == RECORD or name.endswith(READ_BY_NAME):
             return f"has a result file that it did not write: {name}"
-    return None
+    return _forged(folder, manifest, files)
 
 
 def added_files(folder: Path, manifest: Manifest) -> list[str]:
     """List files in a recorded job's folder that it did not write, except logs and dotfiles."""
     return [name for name in output_files(folder) if name not in manifest.files]
+
+
+def _forged(folder: Path, manifest: Manifest, files: dict[str, tuple[int, str]]) -> str | None:
+    """Compare intact files with what the manifest says about them."""
+    try:
+        content, rejected = content_of_job(folder, files, manifest.rests_on)
+        setup = json.loads((folder / "setup.json").read_text(encoding="utf-8"))
+        method = f"{setup['package']}.{setup['method']}"
+        options = setup["options"]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return "its record or setup.json cannot be read, though its files are as recorded"
+    if content != manifest.content:
+        return "its manifest has another content hash than its files"
+    if rejected != manifest.rejected:
+        return f"its manifest says that it {'did not reject' if rejected else 'rejected'} its input"
+    if method != manifest.parts.method:
+        return f"its manifest says {manifest.parts.method}, and setup.json {method}"
+    for name, given in manifest.parts.options.items():
+        if name not in options or _differ(given, options[name]):
+            noted = canonical(options[name]) if name in options else "none"
+            return f"its manifest says {name} = {canonical(given)}, and setup.json {noted}"
+    return None
+
+
+def _differ(given: Plain, noted: Plain) -> bool:
+    """True if exax cannot have turned one into the other: texts into numbers, lists into sets."""
+    if isinstance(given, dict) and isinstance(noted, dict):
+        return given.keys() != noted.keys() or any(_differ(each, noted[name]) for name, each in given.items())
+    if isinstance(given, list) and isinstance(noted, list):
+        if noted != given and [*map(canonical, noted)] == sorted({canonical(each) for each in given}):
+            return False
+        return len(given) > len(noted) or any(map(_differ, given, noted))
+    if isinstance(given, str) and isinstance(noted, str) and CONTENT.fullmatch(given):
+        return given != noted and not os.path.isabs(noted)  # exax may be given the path of a file
+    alike = type(given) is type(noted) or {type(given), type(noted)} == {int, float}
+    return alike and bool(given != noted)
 
 
 NOTES = ("setup.json", "post.json", "method.tar.gz", ROWS, FAILED_UNITS)

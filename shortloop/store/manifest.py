@@ -114,21 +114,45 @@ def manifest_problem(folder: Path) -> str | None:
 def _read(folder: Path) -> Manifest | str:
     try:
         plain = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        is_whole = plain.pop("hash", None) == digest(plain)
+        whole = plain.pop("hash", None) == digest(plain)
         number = plain.pop("format")
         if type(number) is int and number != FORMAT:
             return OTHER_FORMAT
-        if not is_whole:
-            return f"{MANIFEST} is damaged"
         plain["parts"] = Parts(**plain["parts"])
         plain["files"] = {name: (size, found) for name, (size, found) in plain["files"].items()}
-        plain["harmless"] = [Harmless(**each) for each in plain["harmless"]]
+        plain["harmless"] = [_harmless(**each) for each in plain["harmless"]]
         manifest = Manifest(**plain)
+        manifest.declared()  # which fails of another job's
+        key = manifest.parts.key()
+        if not (whole and _is_well_formed(manifest)):
+            return f"{MANIFEST} is damaged"
     except FileNotFoundError:
         return f"{MANIFEST} is missing"
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return f"{MANIFEST} is damaged"
-    return manifest if manifest.job == folder.name else f"{MANIFEST} is that of {manifest.job}"
+    if manifest.job != folder.name:
+        return f"{MANIFEST} is that of {manifest.job}"
+    return manifest if manifest.key == key else f"{MANIFEST} has another key than its parts"
+
+
+def _harmless(why: str, when: float, what: str, code: Change, versions: Change) -> Harmless:
+    """Validate a declaration as read."""
+    pairs = [pair for given in (code, versions) for pair in given.values()]
+    hashes = [each for pair in pairs for each in pair if each is not None]
+    if not all(isinstance(each, str) for each in (why, what, *hashes)) or not isinstance(when, int | float):
+        raise TypeError
+    if not all(isinstance(pair, list) for pair in pairs):
+        raise TypeError
+    return Harmless(why, when, what, code, versions)
+
+
+def _is_well_formed(manifest: Manifest) -> bool:
+    usual = Manifest("", "", Parts("", {}, {}, {}, {}), "", {}, partition="")
+    named = zip(vars(manifest).values(), vars(usual).values())
+    parts = zip(vars(manifest.parts).values(), vars(usual.parts).values())
+    files = [pair for size, found in manifest.files.values() for pair in ((size, 0), (found, ""))]
+    pairs = [*named, *parts, *files, (manifest.seconds, 0.0)]
+    return all(type(value) is type(kind) or (value, kind) == (None, "") for value, kind in pairs)
 
 
 def _sync(file: Path) -> None:

@@ -15,6 +15,7 @@ a file more that is read as a result       set aside               its readers w
                                                                    when a state differs, and by `verify`)
 post.json gone                             set aside               exax does not have it as finished
 manifest gone, damaged, or of another job  set aside               nothing says any more what it is
+manifest not true of the files             set aside               somebody made it fit
 manifest gone, setup.json of another job   forgotten               the workdir was filled anew: a new job,
                                                                    which is not recorded yet
 manifest of another key                    noted by that key       the same, and it is recorded

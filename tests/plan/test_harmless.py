@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 import random
 import shutil
 import sys
@@ -20,6 +21,7 @@ from refusal import refusal
 
 from shortloop.base.errors import InputError
 from shortloop.keys import installed, methods
+from shortloop.keys.hashing import digest
 from shortloop.keys.key import Parts
 from shortloop.plan.explain.causes import explain
 from shortloop.plan.harmless import Declared, declare_harmless
@@ -30,7 +32,7 @@ from shortloop.plan.selection import Selection
 from shortloop.project import project as project_module
 from shortloop.run.build_jobs import Executor
 from shortloop.store.index import Place
-from shortloop.store.manifest import Harmless, read_manifest
+from shortloop.store.manifest import MANIFEST, Harmless, manifest_problem, read_manifest
 from shortloop.store.store import Store
 from shortloop.upkeep.inventory import check_all, inventory
 
@@ -347,6 +349,22 @@ def test_whatever_is_done_in_whatever_order(chain: Chain, seed: int) -> None:
                 assert (f"first {name}" in built) == (len(model.jobs) > before)
                 assert model.place is not None
                 assert model.place["id"] == chain.job("first", name)
+
+
+def test_a_declaration_of_another_job_is_damage(chain: Chain) -> None:
+    chain.declare()
+    folder = chain.folder_of(chain.job("first", "A"))
+    plain = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    del plain["hash"]
+    for how in (
+        {"why": 3},
+        {"code": {"shortloop.first": ["no hash", None]}},
+        {"code": {"x": "ab"}},
+        {"y": 1},
+    ):
+        forged = {**plain, "harmless": [{**plain["harmless"][0], **how}]}
+        (folder / MANIFEST).write_text(json.dumps({**forged, "hash": digest(forged)}), encoding="utf-8")
+        assert manifest_problem(folder) == "manifest.json is damaged", how
 
 
 def test_other_versions_of_libraries() -> None:

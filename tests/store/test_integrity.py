@@ -35,12 +35,92 @@ def manifest_of(folder: Path) -> Manifest:
     return manifest
 
 
-def test_a_result_that_its_manifest_leaves_out(folder: Path) -> None:
-    """It would not be checked any more."""
-    manifest = manifest_of(folder)
-    files = {name: found for name, found in manifest.files.items() if name != "x.npy"}
-    write_manifest(folder, replace(manifest, files=files))
-    assert damage(folder, manifest_of(folder)) == "has a result file that it did not write: x.npy"
+def forge(folder: Path, **changes: Any) -> str | None:
+    """What is wrong with a job whose manifest says something else, and whose hashes all agree."""
+    manifest = replace(manifest_of(folder), **changes)
+    write_manifest(folder, replace(manifest, key=manifest.parts.key()))
+    return damage(folder, manifest_of(folder))
+
+
+def rewrite_manifest(folder: Path) -> None:
+    """Bring the hashes up to date."""
+    files = hash_outputs(folder, output_files(folder))
+    write_manifest(folder, replace(manifest_of(folder), files=files))
+
+
+def test_a_manifest_that_says_something_else(folder: Path) -> None:
+    assert forge(folder, content="0" * 40) == "its manifest has another content hash than its files"
+    before = manifest_of(folder)
+    write_manifest(folder, replace(before, content=content_of(folder)))
+    said = forge(folder, parts=parts_with(options=TYPICAL, method="methods.other"))
+    assert said == "its manifest says methods.other, and setup.json methods.toy"
+    write_manifest(folder, replace(before, content=content_of(folder)))
+    files = {name: found for name, found in before.files.items() if name != "x.npy"}
+    content, _ = content_of_job(folder, files)  # a result that it leaves out would not be checked any more
+    assert forge(folder, files=files, content=content) == "has a result file that it did not write: x.npy"
+
+
+@pytest.mark.parametrize(("problem", "rejected"), [(None, True), ("bad", False)])
+def test_a_rejection_that_was_none_and_one_that_is(folder: Path, problem: str | None, rejected: bool) -> None:
+    change_record(folder, problem=problem)
+    rewrite_manifest(folder)
+    content, _ = content_of_job(folder, manifest_of(folder).files)
+    said = forge(folder, content=content, rejected=rejected)
+    assert (
+        said == f"its manifest says that it {'' if rejected else 'did not '}reject{'ed' * rejected} its input"
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"number": 2},
+        {"number": 1.5},
+        {"settings": {"C": [0.1, 10]}},
+        {"settings": {"C": [0.1, 1, 10]}},
+        {"classes": ["left"] * 3},
+        {"settings": {}},
+        {"settings": {"C": [0.1, 1], "D": 1}},
+        {"classes": ["left", "up"]},
+        {"partition": "B"},
+        {"more": 1},
+    ],
+)
+def test_other_options(folder: Path, change: dict[str, Any]) -> None:
+    said = forge(folder, parts=parts_with(options={**TYPICAL, **change}))
+    (name,) = change
+    assert said is not None
+    assert said.startswith(f"its manifest says {name} = ")
+
+
+@pytest.mark.parametrize(
+    ("given", "noted"),
+    [
+        (1, 1.0),
+        ("5", 5),
+        (1, True),
+        (5, "5"),
+        (["b", "a", "b"], ["a", "b"]),
+        ([1], [1, "default"]),
+        ([1, 2], [1.0, 2.0]),
+        ("2020-01-02", [2020, 1, 2]),
+        ({"a": 1}, {"a": 1.0}),
+        (None, 0),
+    ],
+)
+def test_options_that_exax_notes_in_the_type_of_the_default(folder: Path, given: Any, noted: Any) -> None:
+    setup = json.loads((folder / "setup.json").read_text(encoding="utf-8"))
+    setup["options"] = {"x": noted, "default": 3}
+    (folder / "setup.json").write_text(json.dumps(setup), encoding="utf-8")
+    rewrite_manifest(folder)
+    assert forge(folder, parts=parts_with(options={"x": given})) is None
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"method": "toy"}', "\0"])
+def test_notes_of_exax_that_cannot_be_read(folder: Path, text: str) -> None:
+    (folder / "setup.json").write_text(text, encoding="utf-8")
+    rewrite_manifest(folder)
+    assert "cannot be read" in str(damage(folder, manifest_of(folder)))
 
 
 def add_a_note(folder: Path) -> None:

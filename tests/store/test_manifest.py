@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,6 +18,7 @@ from jobs_project import empty_project
 from jobs_recorded import finished_job, manifest_for, parts_with
 
 from shortloop.keys.hashing import digest
+from shortloop.keys.key import Parts
 from shortloop.store.integrity import damage, hash_outputs, output_files, states_of
 from shortloop.store.manifest import MANIFEST, manifest_problem, read_manifest, write_manifest
 
@@ -110,23 +113,58 @@ def test_no_changed_byte_of_a_manifest_goes_unnoticed(folder: Path, data: st.Dat
         file.write_bytes(content)
 
 
-def test_a_manifest_of_another_job_is_none(folder: Path) -> None:
+def test_a_manifest_of_another_job_or_key_is_none(folder: Path) -> None:
     """Its own hash is right."""
     manifest = read_manifest(folder)
     assert manifest is not None
-    write_manifest(folder, replace(manifest, job="main-4"))
-    assert read_manifest(folder) is None
-    assert manifest_problem(folder) == "manifest.json is that of main-4"
+    for forged, said in [
+        (replace(manifest, job="main-4"), "manifest.json is that of main-4"),
+        (replace(manifest, key="0" * 40), "manifest.json has another key than its parts"),
+        (replace(manifest, parts=parts_with(options={"number": 2})), "another key"),
+    ]:
+        write_manifest(folder, forged)
+        assert read_manifest(folder) is None
+        assert said in str(manifest_problem(folder))
     write_manifest(folder, manifest)
     assert manifest_problem(folder) is None
-    plain = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    del plain["hash"], plain["project"]  # from before it named its project
-    (folder / MANIFEST).write_text(json.dumps({**plain, "hash": digest(plain)}), encoding="utf-8")
+    rewrite(folder, lambda plain: plain.pop("project"))  # from before it named its project
     assert read_manifest(folder) == manifest
     (folder / MANIFEST).unlink()
     assert manifest_problem(folder) == "manifest.json is missing"
     shutil.rmtree(folder)
     assert damage(folder, manifest) == "its folder is missing"
+
+
+def rewrite(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change what a manifest says, and make its own hash and its key fit."""
+    plain = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    del plain["hash"]
+    change(plain)
+    if isinstance(plain.get("parts"), dict):
+        with contextlib.suppress(TypeError, AttributeError):  # such parts have no key
+            plain["key"] = Parts(**plain["parts"]).key()
+    (folder / MANIFEST).write_text(json.dumps({**plain, "hash": digest(plain)}), encoding="utf-8")
+
+
+FORMS: list[Any] = [None, 1, 0.5, "x", [], {}, {"x": 1}, {"x": ["1", 2]}, True]
+OF_A_MANIFEST = ("files", "parts", "content", "cost", "rejected", "project", "partition")
+OF_PARTS = ("method", "code", "versions", "options", "inputs")
+
+
+@pytest.mark.parametrize("name", [*OF_A_MANIFEST, *(f"parts.{name}" for name in OF_PARTS), "cost.seconds"])
+def test_a_manifest_of_another_form_is_none_or_can_be_checked(folder: Path, name: str) -> None:
+    text = (folder / MANIFEST).read_bytes()
+    above, _, name = name.rpartition(".")
+    for value in FORMS:
+
+        def change(plain: dict[str, Any], value: Any = value) -> None:
+            (plain[above] if above else plain)[name] = value
+
+        rewrite(folder, change)
+        manifest = read_manifest(folder)
+        assert manifest is None or isinstance(damage(folder, manifest), str | None)
+        assert name != "seconds" or manifest is None or value in (1, 0.5)
+        (folder / MANIFEST).write_bytes(text)
 
 
 def test_large_files_are_hashed_alike(project: Path) -> None:

@@ -7,6 +7,7 @@ import os
 import shutil
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -82,9 +83,11 @@ def test_a_touched_or_copied_job_is_read_once_and_reused(
 
 
 def test_a_lost_index_believes_no_manifest_without_reading(project: Path, folder: Path) -> None:
-    (folder / "x.npy").write_bytes(b"A result")  # of the same size
+    manifest = read_manifest(folder)
+    assert manifest is not None
+    write_manifest(folder, replace(manifest, parts=TWO, key=TWO.key()))
     shutil.rmtree(project / "workdirs/main/.shortloop")
-    assert find() is None
+    assert find(TWO.key()) is None
     assert not (folder / FINISHED).exists()
 
 

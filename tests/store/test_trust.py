@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -17,7 +18,7 @@ from toy_jobs import make_outdated
 
 from shortloop.plan.explain.reasons import reason_to_build
 from shortloop.project.project import DELETED, FINISHED, SET_ASIDE
-from shortloop.store.manifest import MANIFEST
+from shortloop.store.manifest import MANIFEST, read_manifest, write_manifest
 from shortloop.store.store import Store
 
 project = pytest.fixture(empty_project)
@@ -84,6 +85,12 @@ def manifest_of_another_job(folder: Path) -> None:
     (folder.with_name("main-5") / FINISHED).unlink()
 
 
+def manifest_that_is_not_true(folder: Path) -> None:
+    manifest = read_manifest(folder)
+    assert manifest is not None
+    write_manifest(folder, replace(manifest, content="0" * 64))
+
+
 def fill_again(folder: Path) -> None:
     shutil.rmtree(folder)
     finished_job(folder.parents[2], folder.name, b"another")
@@ -121,6 +128,7 @@ def delete(folder: Path) -> None:
         (lambda folder: os.truncate(folder / MANIFEST, 100), ASIDE),
         (remove(MANIFEST), ASIDE),
         (manifest_of_another_job, ASIDE),
+        (manifest_that_is_not_true, ASIDE),
         (fill_again, FORGOTTEN),
         (fill_again_and_record, FORGOTTEN),
         (outdate("manifest"), FORGOTTEN),

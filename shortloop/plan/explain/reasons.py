@@ -26,6 +26,7 @@ from shortloop.plan.pipeline import Jobs, flat
 from shortloop.project.project import DELETED
 from shortloop.stages.results import sources_of
 from shortloop.store.inputs import name_of
+from shortloop.store.integrity import CONTENT
 from shortloop.store.manifest import Manifest
 from shortloop.store.setup import setup_of
 from shortloop.store.store import Store
@@ -35,7 +36,6 @@ NEW = "new"  # reason of a job whose place was empty before
 DECLARED = "file "  # what names of files that a method declares begin with
 ARCHIVE = "method.tar.gz"
 HEADING = re.compile("^# module (.*)\n", re.MULTILINE)
-CONTENT = re.compile(r"[0-9a-f]{64}( .+)?", re.DOTALL)  # a hash, with the name of the file if it counts
 
 # Jobs of one stage mostly differ in the same: by module and both its hashes.
 _names: dict[tuple[str, str, str], list[str]] = {}

@@ -11,15 +11,21 @@ from typer import Argument, Option
 from shortloop.base.errors import InputError
 from shortloop.cli.parameters import (
     OWN_FILE,
+    Collect,
     Data,
+    Delete,
     FailFast,
+    FitsInto,
     Force,
+    Forget,
     Json,
     Named,
     Older,
     Only,
     Partition,
+    Push,
     Script,
+    SetAside,
     SettingsFile,
     SettingsName,
     SettingsTo,
@@ -362,9 +368,7 @@ def harmless(
 
 @app.command()
 def verify(
-    set_aside: Annotated[
-        bool, Option("--set-aside", help="Take damaged jobs out of use, keeping their files.")
-    ] = False,
+    set_aside: SetAside = False,
     as_json: Json = False,
 ) -> None:
     """Verify every byte of all jobs and their input files. Exit status 1 if anything changed.
@@ -378,19 +382,28 @@ def verify(
 
 @app.command()
 def gc(
-    delete: Annotated[
-        bool, Option("--delete", help="Delete the jobs instead of only counting them.")
-    ] = False,
+    delete: Delete = False,
     older: Older = None,
-    to: Annotated[
-        str | None, Option(help="Delete only until all remaining jobs fit in this size, e.g. 20GB.")
-    ] = None,
-    forget: Annotated[
-        str | None, Option(metavar="NAME", help="Also delete jobs needed only by these settings' latest run.")
-    ] = None,
+    to: FitsInto = None,
+    forget: Forget = None,
     as_json: Json = False,
 ) -> None:
     """Delete jobs that no latest run uses, oldest first, and leftover files. Job ids are never reused."""
     from shortloop.cli.gc import collect_garbage
 
     collect_garbage(delete, older, to, forget, as_json)
+
+
+@app.command()
+def cache(
+    settings: SettingsFile = None,
+    push: Push = False,
+    collect: Collect = False,
+    older: Older = None,
+    to: FitsInto = None,
+    as_json: Json = False,
+) -> None:
+    """Show what is in the shared cache of jobs, push finished jobs to it, or delete old ones there."""
+    from shortloop.cli.cache import use_cache
+
+    use_cache(settings, push, collect, older, to, as_json)

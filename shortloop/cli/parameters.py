@@ -31,6 +31,16 @@ Data = Annotated[
     ),
 ]
 Older = Annotated[Text, Option(help="Only jobs at least this old, e.g. 12h, 30d or 2w.")]
+Delete = Annotated[bool, Option("--delete", help="Delete the jobs instead of only counting them.")]
+Forget = Annotated[
+    Text, Option(metavar="NAME", help="Also delete jobs needed only by these settings' latest run.")
+]
+SetAside = Annotated[bool, Option("--set-aside", help="Take damaged jobs out of use, keeping their files.")]
+FitsInto = Annotated[
+    Text, Option("--to", help="Delete only until all remaining jobs fit in this size, e.g. 20GB.")
+]
+Push = Annotated[bool, Option("--push", help="Push all finished jobs that nobody has pushed.")]
+Collect = Annotated[bool, Option("--gc", help="Delete jobs there, oldest first; needs --older or --to.")]
 TakeOver = Annotated[
     bool, Option("--take-over", help="Replace the results of another settings file with the same name.")
 ]

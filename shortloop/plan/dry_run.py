@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import replace
 from types import ModuleType, SimpleNamespace
 from typing import NoReturn
 
@@ -17,12 +18,13 @@ from shortloop.exax.listener import nobody_answers, slices_now
 from shortloop.exax.patches.loading import load_from_source
 from shortloop.keys.methods import chosen_script
 from shortloop.keys.own_code import PACKAGE
-from shortloop.plan.pipeline import Pipeline
+from shortloop.plan.pipeline import REUSE, TAKE, Pipeline
 from shortloop.plan.planner import Planner
 from shortloop.plan.selected_part import choose
 from shortloop.plan.selection import Selection
-from shortloop.plan.settings_files import SettingsFile
+from shortloop.plan.settings_files import SettingsFile, cache_of
 from shortloop.project.project import configuration, import_from_project, in_project, project_directory
+from shortloop.store.shared_cache import SharedCache
 from shortloop.store.store import Store
 
 MADE_HERE = f"{PACKAGE}.script"
@@ -45,8 +47,11 @@ class DryRun:
 
     def plan(self, pipeline: Pipeline, name: str, settings: SettingsFile | None) -> int:
         with in_project(), Store(slices_now) as store:
+            if not self.goes_on and (cache := cache_of(settings)).remote:  # else the run itself asks
+                store.shared = SharedCache(cache)
             plan = Planner.of(pipeline, store, name, self._reads)
-            plan.jobs[:] = choose(Selection.given(), plan, store.index).plan
+            chosen = choose(Selection.given(), plan, store.index).plan
+            plan.jobs[:] = [replace(job, plan=REUSE) if job.plan == TAKE else job for job in chosen]
             if settings is not None:
                 try:
                     plan.note = settings.take_over(store.index) or ""

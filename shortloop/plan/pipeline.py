@@ -26,6 +26,7 @@ DEFAULT = "default"  # exax's name of an unnamed dataset
 LISTED = 8  # names in a line
 NO_RESULT = Path()  # the folder of a job that is only planned
 BUILD, PERHAPS, REUSE = "build", "perhaps", "reuse"  # plan of a job
+TAKE = "take"  # from the shared cache
 
 
 class NotThereYet(BaseException):
@@ -79,7 +80,7 @@ class Built:
         return replace(self, reason=f"{computed} of {number} units computed; {self.reason}")
 
     def result(self) -> Result:
-        if self.plan in (BUILD, PERHAPS) or self.rejected:
+        if self.plan in (BUILD, PERHAPS, TAKE) or self.rejected:
             raise NotThereYet(self)
         return open_job(self.path)
 

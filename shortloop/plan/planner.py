@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,19 @@ from shortloop.keys.file_state import at_one_moment
 from shortloop.keys.hashing import digest
 from shortloop.keys.key import Parts, with_order
 from shortloop.plan.explain.reasons import is_open, is_unread, reason_to_build, reason_to_wait
-from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built, Call, NotThereYet, Pipeline, Run, follow
+from shortloop.plan.pipeline import (
+    BUILD,
+    NO_RESULT,
+    PERHAPS,
+    REUSE,
+    TAKE,
+    Built,
+    Call,
+    NotThereYet,
+    Pipeline,
+    Run,
+    follow,
+)
 from shortloop.plan.request import Request, named_files, request
 from shortloop.project.project import project_directory
 from shortloop.stages.inputs import File
@@ -43,6 +57,15 @@ class Planner(Run):
     @classmethod
     def of(cls, pipeline: Pipeline, store: Store, name: str, reads: bool = False) -> Planner:
         """Plan a pipeline that is run under a name."""
+        plan = cls._once(pipeline, store, name, reads)
+        # Keys of jobs below those of the shared cache are known when these are.
+        while store.shared is not None and store.shared.look(plan.lookup.missed):
+            with redirect_stdout(io.StringIO()):  # printed already
+                plan = cls._once(pipeline, store, name, reads)
+        return plan
+
+    @classmethod
+    def _once(cls, pipeline: Pipeline, store: Store, name: str, reads: bool) -> Planner:
         plan = cls(Lookup(store, name), reads)
         try:
             with at_one_moment():
@@ -68,6 +91,7 @@ class Planner(Run):
 
 
 RETRIED = "its failed units are retried"
+TAKEN = "from the shared cache"
 DECLARED = "declared harmless"  # prefix of the reason to use a job whose code changed
 
 
@@ -77,6 +101,7 @@ class Lookup:
     def __init__(self, store: Store, pipeline: str) -> None:
         self.store = store
         self.pipeline = pipeline
+        self.missed: list[str] = []  # keys that no job here has
         self.places: dict[Place, str] = {}  # id of the job found or built for each place
         self._seen: dict[Place, int] = {}
         self._by_options: dict[tuple[str, str | None, frozenset[str]], dict[str, list[str]]] = {}
@@ -99,6 +124,8 @@ class Lookup:
         parts = wanted.parts()
         if (found := self.find(wanted, parts)) is not None:
             return replace(found, reason=RETRIED) if found.incomplete and not found.reason else found
+        if (shared := self._shared(wanted, parts)) is not None:
+            return shared
         before = self.before(wanted)
         perhaps = reason_to_wait(parts, before, wanted.sources) or self._may_be_there(wanted, parts)
         folder = None if before is None else self.store.folder(before.job)
@@ -115,6 +142,17 @@ class Lookup:
             return planned
         like = StoredJob.from_manifest(folder, before)
         return replace(planned, seconds=like.seconds, has_tables=like.has_tables, modules=like.modules)
+
+    def _shared(self, wanted: Request, parts: Parts) -> Built | None:
+        """Plan to take a job from the shared cache, as far as that was asked for it."""
+        cache = self.store.shared
+        if cache is None or is_open(parts) or not all(job.content for job in wanted.above()):
+            return None
+        if (found := cache.known(parts.key())) is None:
+            self.missed.append(parts.key())
+            return None
+        there = reused(StoredJob.from_manifest(NO_RESULT, found), wanted)
+        return replace(there, job="", plan=TAKE, reason=TAKEN)
 
     def _may_be_there(self, wanted: Request, parts: Parts) -> str:
         """Say what decides if a job exists that has no place here: of old settings, or another pipeline."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from shortloop.base.errors import InputError
 from shortloop.base.text import short_list
-from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built
+from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, TAKE, Built
 from shortloop.plan.planner import Planner
 from shortloop.plan.selection import Selection
 from shortloop.store.index import Index
@@ -131,12 +131,16 @@ def _with_forced(jobs: Sequence[Built], forced: set[int], sources: Sequence[set[
     """Plan to rebuild jobs that exist, and perhaps those downstream."""
     found = list(jobs)
     for number, job in enumerate(jobs):
-        if job.plan != REUSE:
+        if job.plan not in (REUSE, TAKE):
             continue
-        open_ = [found[each].stage for each in sorted(sources[number]) if found[each].plan != REUSE]
+        open_ = [each.stage for each in map(found.__getitem__, sorted(sources[number])) if _is_open(each)]
         if number in forced:
             found[number] = replace(job, plan=BUILD, reason=ASKED)
         elif open_:
             reason = f"if {' or '.join(sorted(set(open_)))} comes out different"
             found[number] = replace(job, plan=PERHAPS, reason=reason)
     return found
+
+
+def _is_open(job: Built) -> bool:
+    return job.plan not in (REUSE, TAKE)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from shortloop.base.errors import InputError
 from shortloop.project.project import project_directory
+from shortloop.settings.cache import CACHE_TABLE, CacheSettings, cache_settings
 from shortloop.settings.changes import changed_name, changed_text
 
 if TYPE_CHECKING:
@@ -79,6 +80,13 @@ class SettingsFile:
 
     def _words(self, file: Path) -> str:
         return f"the embedded {self.noun}" if self._noted(file) == EMBEDDED else str(file)
+
+
+def cache_of(settings: SettingsFile | None) -> CacheSettings:
+    """Settings of the shared cache of a run."""
+    if settings is None:
+        return cache_settings()
+    return cache_settings(settings.table(CACHE_TABLE), settings.file)
 
 
 def names_of_file(index: Index, file: Path) -> set[str]:

@@ -25,7 +25,7 @@ from shortloop.keys.file_state import at_one_moment
 from shortloop.keys.key import Parts
 from shortloop.keys.methods import find_method
 from shortloop.plan.pipeline import Built, Call, NotThereYet, Pipeline, Run, follow
-from shortloop.plan.planner import Lookup, Planner, reused
+from shortloop.plan.planner import TAKEN, Lookup, Planner, reused
 from shortloop.plan.request import Request, files_of, named_files, options_of, problem_of
 from shortloop.plan.selected_part import Part, require_inputs
 from shortloop.plan.selection import FAIL_FAST
@@ -35,6 +35,7 @@ from shortloop.run.progress import Progress
 from shortloop.run.ready_jobs import Schedule
 from shortloop.run.runs import Recorder
 from shortloop.run.scheduler import Job, Machine, Scheduler, Turn
+from shortloop.run.sharing import Sharing
 from shortloop.settings.engine import EngineSettings
 from shortloop.stages.inputs import File
 from shortloop.stages.needs import Needs
@@ -62,6 +63,7 @@ class Executor(Run, AbstractContextManager["Executor"]):
         schedule: Schedule | None = None,  # None: no job is built before the pipeline asks for it
         machine: Machine | None = None,
         output: LiveOutput | None = None,
+        shared: Sharing | None = None,
     ) -> None:
         super().__init__(lookup.pipeline)
         self.done: list[Built] = []  # its finished jobs, without those that are only looked up
@@ -72,6 +74,7 @@ class Executor(Run, AbstractContextManager["Executor"]):
         self._meter = Meter()
         self._part = part or Part()
         self._engine = engine
+        self._shared = shared
         self._output = output or LiveOutput(lambda line: None)
         self._seen: dict[object, Any] = {}  # of code, since something last took time
         self._files: dict[str, Path] = {}  # by content
@@ -162,6 +165,10 @@ class Executor(Run, AbstractContextManager["Executor"]):
             if found is not None and not job.forced and not retried:
                 job.built = found
                 break
+            if self._shared is not None and not job.forced and not retried:
+                job.built = self._taken(job, parts, self._shared)
+                if job.built is not None:
+                    break
             preload.announce(wanted.stage, wanted.modules, self._later)
             note_locations(options_of(wanted.call.arguments))  # where others have files of the same content
             keep_hashes()  # which the job looks up
@@ -188,6 +195,20 @@ class Executor(Run, AbstractContextManager["Executor"]):
         notes = [f"note: {note}" for note in job.built.notes() if job.built.fresh]
         for line in filter(None, [*notes, outcome]):
             print(one_line(line), flush=True)
+
+    def _taken(self, job: Job, parts: Parts, shared: Sharing) -> Built | None:
+        """Take a job from the shared cache."""
+        if job.folder is None or job.folder.exists():
+            return None
+        with self._turn.released():
+            found = shared.ask(parts.key())
+        name = self._lookup.pipeline
+        made = None if found is None else shared.take(found, job.wanted, job.folder, name)
+        if made is None:
+            return None
+        self._made_here.add(made.key)
+        self._lookup.places[job.wanted.place] = made.job
+        return replace(reused(made, job.wanted), plan="", reason=TAKEN)
 
     def _tried(self, job: Job, order: Order) -> tuple[StoredJob, bool] | str:
         """Build a job, again if it fails; of a stage with units, these are tried again instead."""
@@ -226,6 +247,8 @@ class Executor(Run, AbstractContextManager["Executor"]):
         """Note a job that was built, or taken over; compare it with one that it replaces."""
         self._made_here.add(order.key)
         self._lookup.places[job.wanted.place] = made.job
+        if fresh and self._shared is not None:
+            self._shared.built(made)
         built = reused(made, job.wanted)
         job.built = replace(built, fresh=fresh, plan="", reason=order.reason if fresh else "")
         if order.options.keys() & {EARLIER, RETRIED}:
@@ -300,6 +323,7 @@ def execute(
     part: Part,
     record: Recorder,
     engine: EngineSettings,
+    shared: Sharing | None = None,
 ) -> tuple[Executor, Built]:
     """Build the missing jobs of a part of a pipeline; return the run and the last job."""
     name = plan.name
@@ -310,9 +334,11 @@ def execute(
         RunningEngine(engine, slices_now()) as running,
         Progress(part.plan, history) as progress,
         LiveOutput(progress.say, VERBOSE in os.environ) as output,
-        Executor(lookup, urd, progress, part, running, schedule, _machine(running), output) as run,
+        Executor(lookup, urd, progress, part, running, schedule, _machine(running), output, shared) as run,
     ):
         record.jobs, record.utilisation = run.done, run.utilisation
+        if shared is not None:
+            shared.prefetch(plan, range(len(plan.jobs)) if part.is_whole else sorted(part.chosen))
         run.scheduler.keeps_going = not os.environ.get(FAIL_FAST)
         try:
             last = follow(pipeline, run)

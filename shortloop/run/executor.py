@@ -22,9 +22,10 @@ from shortloop.plan.pipeline import Built, Pipeline, Run
 from shortloop.plan.planner import Planner
 from shortloop.plan.selected_part import choose
 from shortloop.plan.selection import Selection
-from shortloop.plan.settings_files import SettingsFile
+from shortloop.plan.settings_files import SettingsFile, cache_of
 from shortloop.project.project import cache_directory, configuration, configuration_file, in_project, keep
 from shortloop.run.runs import Recorder, recorded
+from shortloop.run.sharing import sharing
 from shortloop.run.termination import explain_errors, print_error, signals_raise
 from shortloop.settings.engine import ENGINE_TABLE, engine_settings
 from shortloop.store.inputs import keep_hashes, register
@@ -78,7 +79,11 @@ def run_pipeline(
     try:
         table = settings.table(ENGINE_TABLE) if settings else None
         selection, engine = Selection.given(), engine_settings(table, settings.file if settings else None)
-        with begin_run(name, settings, selection.words) as (store, record), in_project():
+        with (
+            begin_run(name, settings, selection.words) as (store, record),
+            in_project(),
+            sharing(store, cache_of(settings)) as shared,
+        ):
             plan = plan or Planner.of(pipeline, store, name)
             plan.lookup.store = store
             part = choose(selection, plan, store.index)
@@ -89,7 +94,7 @@ def run_pipeline(
             if last is None:
                 from shortloop.run.build_jobs import execute  # a run that builds nothing has no need of it
 
-                run, last = execute(of_server(urd), pipeline, store, plan, part, record, engine)
+                run, last = execute(of_server(urd), pipeline, store, plan, part, record, engine, shared)
             if finish is not None and any(job is last for job in run.jobs):
                 finish(run, last, time.time() - started)
             elif finish is not None:

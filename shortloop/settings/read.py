@@ -28,6 +28,7 @@ from shortloop.settings.base import (
     records_of,
     tag_of,
 )
+from shortloop.settings.cache import CACHE_TABLE, cache_settings
 from shortloop.settings.changes import Changes
 from shortloop.settings.engine import ENGINE_TABLE, engine_settings
 
@@ -47,9 +48,10 @@ def read_settings(path: str | os.PathLike[str], model: type[M], *, noun: str, va
     text = _text(path, noun, variable)
     try:
         content = _changed(tomllib.loads(text), path, model)
-        if ENGINE_TABLE not in model.model_fields and isinstance(engine := content.get(ENGINE_TABLE), dict):
-            engine_settings(engine, path, {})  # it is for the run, not for the analysis
-            del content[ENGINE_TABLE]
+        for name, check in ((ENGINE_TABLE, engine_settings), (CACHE_TABLE, cache_settings)):
+            if name not in model.model_fields and isinstance(table := content.get(name), dict):
+                check(table, path, {})  # it is for the run, not for the analysis
+                del content[name]
         check_kinds(model, content)
         try:
             validated = _validated(content, model)

@@ -124,6 +124,9 @@ class Index:
     def by_id(self, job: str) -> list[StoredJob]:
         return self._jobs("job = ?", job)
 
+    def by_content(self, content: str) -> list[StoredJob]:
+        return self._jobs("content = ?", content)
+
     def by_base(self, base: str, first: str, partition: str | None, most: int) -> list[StoredJob]:
         """List jobs with a base: the given one first, then those of a partition, then the newest."""
         return self._jobs(

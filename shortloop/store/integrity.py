@@ -214,10 +214,10 @@ class _Column(tuple[Any, ...]):
         return super().__new__(cls, fields)
 
 
-class _Reader(pickle.Unpickler):
+class DescriptionReader(pickle.Unpickler):
     """Unpickler of dataset descriptions only: a pickle can execute anything."""
 
-    def find_class(self, module: str, name: str) -> Any:
+    def find_class(self, module: str, name: str) -> object:
         if (module, name) == ("accelerator.dataset", "_DatasetColumn_3_3"):
             return _Column
         if (module, name) in (("accelerator.extras", "DotDict"), ("collections", "OrderedDict")):
@@ -232,7 +232,7 @@ class _Reader(pickle.Unpickler):
 def _read(file: Path) -> dict[str, Any] | None:
     try:
         with file.open("rb") as stream:
-            data = _Reader(stream).load()
+            data = DescriptionReader(stream).load()
         [*_places(data)]
         _plain(data)
     except OSError:

@@ -86,17 +86,22 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
             _sync(folder / name)
     except OSError as error:
         raise NotOnDisk(error.errno, error.strerror, str(folder)) from error
-    plain = {"format": FORMAT, **vars(manifest), "parts": vars(manifest.parts)}
-    plain["harmless"] = [vars(each) for each in manifest.harmless]
     part = folder / f".{MANIFEST}.{os.getpid()}"
     with part.open("w", encoding="utf-8") as stream:
-        stream.write(json_lines(plain | {"hash": digest(plain)}))
+        stream.write(manifest_text(manifest))
         stream.flush()
         os.fsync(stream.fileno())
     part.replace(folder / MANIFEST)
     (folder / NOTED).unlink(missing_ok=True)
     _sync(folder)
     _sync(folder.parent)
+
+
+def manifest_text(manifest: Manifest) -> str:
+    """Serialise a manifest, with a hash of all of it."""
+    plain = {"format": FORMAT, **vars(manifest), "parts": vars(manifest.parts)}
+    plain["harmless"] = [vars(each) for each in manifest.harmless]
+    return json_lines(plain | {"hash": digest(plain)})
 
 
 def read_manifest(folder: Path) -> Manifest | None:
@@ -113,7 +118,20 @@ def manifest_problem(folder: Path) -> str | None:
 
 def _read(folder: Path) -> Manifest | str:
     try:
-        plain = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        manifest = parse_manifest((folder / MANIFEST).read_bytes())
+    except FileNotFoundError:
+        return f"{MANIFEST} is missing"
+    except OSError:
+        return f"{MANIFEST} is damaged"
+    if isinstance(manifest, Manifest) and manifest.job != folder.name:
+        return f"{MANIFEST} is that of {manifest.job}"
+    return manifest
+
+
+def parse_manifest(text: bytes) -> Manifest | str:
+    """Read a manifest, or say why it cannot be used."""
+    try:
+        plain = json.loads(text)
         whole = plain.pop("hash", None) == digest(plain)
         number = plain.pop("format")
         if type(number) is int and number != FORMAT:
@@ -126,12 +144,8 @@ def _read(folder: Path) -> Manifest | str:
         key = manifest.parts.key()
         if not (whole and _is_well_formed(manifest)):
             return f"{MANIFEST} is damaged"
-    except FileNotFoundError:
-        return f"{MANIFEST} is missing"
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         return f"{MANIFEST} is damaged"
-    if manifest.job != folder.name:
-        return f"{MANIFEST} is that of {manifest.job}"
     return manifest if manifest.key == key else f"{MANIFEST} has another key than its parts"
 
 

@@ -39,6 +39,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from shortloop.keys.installed import differing
 from shortloop.project.project import DELETED, FINISHED, SET_ASIDE, configuration, job_folders
@@ -67,6 +68,9 @@ from shortloop.store.manifest import (
 )
 from shortloop.store.setup import Slices, slices_configured
 
+if TYPE_CHECKING:  # few runs have one
+    from shortloop.store.shared_cache import SharedCache
+
 SETUP = "setup.json"
 WRITERS = 4  # jobs that are put on disk at a time: the system writes together what waits at the same time
 
@@ -79,6 +83,7 @@ class Store(AbstractContextManager["Store"]):
         self.damaged: dict[str, tuple[str, str]] = {}  # by key: a job that was set aside, and its problem
         self.outdated: set[str] = set()  # keys of jobs whose libraries are installed differently now
         self.slices = Slices(slices)
+        self.shared: SharedCache | None = None  # asked for jobs that are not here
         self._contents: dict[str, str | None] = {}  # of jobs with datasets that others need; None: damaged
         self._whole: dict[str, StoredJob] = {}
         self.index = Index(self._workdirs, self._manifests)

@@ -1,0 +1,185 @@
+"""Files at an address of fsspec, asked in parallel by threads that end with the process."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import suppress
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, TypeVar
+
+from shortloop.base.errors import InputError
+from shortloop.base.extras import need
+
+S = TypeVar("S")
+T = TypeVar("T")
+ANSWERING, OTHERS = 16, 4  # requests at a time: to stores with an interface for many, and to others
+ATOMIC = {"s3", "s3a", "gs", "gcs", "abfs", "az", "adl", "oss", "r2", "memory"}
+"""Stores in which an object is there when it was written as a whole; elsewhere it is moved to its place."""
+TIMES = ("LastModified", "mtime", "updated", "last_modified", "modified", "created")  # of fsspec's stores
+LIBRARIES = {"s3": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "sftp": "paramiko", "ssh": "paramiko"}
+
+
+class Threads:
+    """Threads that end with the process, however long a store takes to answer them."""
+
+    def __init__(self) -> None:
+        self.most = OTHERS
+        self.moved = time.monotonic()  # when something was last answered
+        self._tasks: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._count = 0
+
+    def submit(self, do: Callable[[], T]) -> Future[T]:
+        future = Future[T]()
+
+        def task() -> None:
+            try:
+                result = do()
+            except BaseException as error:
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+
+        self._tasks.put(task)
+        if self._count < self.most:
+            self._count += 1
+            threading.Thread(target=self._work, daemon=True).start()
+        return future
+
+    def wait(self, futures: Sequence[Future[T]], patience: float) -> None:
+        """Wait until all is done, as long as something moves within so many seconds."""
+        self.moved = time.monotonic()
+        pending = set(futures)
+        while pending:
+            done, pending = wait(pending, 0.2, FIRST_COMPLETED)
+            if not done and time.monotonic() - self.moved > patience:
+                raise TimeoutError(f"no answer for {patience:.0f} s")
+
+    def each(self, do: Callable[[S], T], items: Sequence[S], patience: float) -> list[T]:
+        """Do something with each item, in parallel."""
+        futures = [self.submit(partial(do, item)) for item in items]
+        self.wait(futures, patience)
+        return [each.result() for each in futures]
+
+    def _work(self) -> None:
+        while True:
+            self._tasks.get()()
+            self.moved = time.monotonic()
+
+
+class RemoteFiles:
+    """Files by their paths below the address."""
+
+    def __init__(self, address: str) -> None:
+        need("cache", ["fsspec"])
+        from fsspec.core import get_filesystem_class
+
+        protocol = address.partition("://")[0].rpartition("::")[2] if "://" in address else "file"
+        try:
+            get_filesystem_class(protocol)
+        except (ImportError, ValueError) as error:
+            problem, library = "the shared cache cannot be used", LIBRARIES.get(protocol)
+            hint = library and f"`pip install {library}`"
+            raise InputError(problem, found=error, hint=hint) from None
+        self.asking, self.moving = Threads(), Threads()  # what is large keeps no answer waiting
+        self._address, self._local = address, threading.local()
+        self._shared: tuple[Any, str] | None = None
+        self._folders: set[str] = set()
+
+    def names(self, folder: str) -> list[str]:
+        """Names in a folder, of which others may have written some just now."""
+        fs, root = self._place()
+        fs.invalidate_cache()
+        try:
+            return sorted(path.rpartition("/")[2] for path in fs.ls(f"{root}/{folder}", detail=False))
+        except FileNotFoundError:
+            return []
+
+    def size(self, path: str) -> int | None:
+        """Size of a file in bytes; None if there is none."""
+        fs, root = self._place()
+        fs.invalidate_cache()
+        try:
+            return int(fs.info(f"{root}/{path}")["size"])
+        except FileNotFoundError:
+            return None
+
+    def every(self, below: str) -> Iterator[tuple[str, int, float]]:
+        """Path, size in bytes and age in seconds of each file below a folder."""
+        fs, root = self._place()
+        fs.invalidate_cache()
+        now = time.time()
+        for path, info in fs.find(f"{root}/{below}", detail=True).items():
+            yield path.removeprefix(f"{root}/"), int(info["size"] or 0), _age(info, now)
+
+    def read(self, path: str) -> bytes:
+        fs, root = self._place()
+        found: bytes = fs.cat_file(f"{root}/{path}")
+        return found
+
+    def fetch(self, path: str, file: Path) -> None:
+        fs, root = self._place()
+        fs.get_file(f"{root}/{path}", str(file), callback=self._callback())
+
+    def write(self, path: str, source: Path | bytes) -> None:
+        """Write a file so that nobody sees a part of it."""
+        fs, root = self._place()
+        folder, _, name = f"{root}/{path}".rpartition("/")
+        protocols = {fs.protocol} if isinstance(fs.protocol, str) else {*fs.protocol}
+        part = f"{folder}/{name}" if protocols & ATOMIC else f"{folder}/.{name}.{uuid.uuid4().hex}"
+        if folder not in self._folders:
+            with suppress(OSError):  # another writer may have made it meanwhile
+                fs.makedirs(folder, exist_ok=True)
+            self._folders.add(folder)
+        try:
+            if isinstance(source, bytes):
+                fs.pipe_file(part, source)
+            else:
+                fs.put_file(str(source), part, callback=self._callback())
+            if part != f"{folder}/{name}":
+                fs.mv(part, f"{folder}/{name}")
+        except BaseException:
+            with suppress(Exception):
+                fs.rm_file(part)
+            raise
+
+    def delete(self, path: str) -> None:
+        fs, root = self._place()
+        with suppress(FileNotFoundError):
+            fs.rm_file(f"{root}/{path}")
+
+    def _place(self) -> tuple[Any, str]:
+        """File system of this thread, as most are not for several; and the folder in it."""
+        found = self._shared or getattr(self._local, "place", None)
+        if found is None:
+            from fsspec.core import url_to_fs
+
+            fs, root = url_to_fs(self._address)
+            found = self._local.place = fs, root.rstrip("/")
+            if fs.async_impl:
+                self._shared = found
+                self.asking.most = self.moving.most = ANSWERING
+        return found
+
+    def _callback(self) -> Any:
+        from fsspec.callbacks import Callback
+
+        def moved(*_: object, **__: object) -> None:
+            self.moving.moved = time.monotonic()
+
+        return Callback(hooks={"moved": moved})
+
+
+def _age(info: dict[str, Any], now: float) -> float:
+    """Seconds since something was written, as far as the store says when."""
+    for when in filter(None, map(info.get, TIMES)):
+        if isinstance(when, str):
+            when = datetime.fromisoformat(when)
+        return now - (when.timestamp() if isinstance(when, datetime) else float(when))
+    return 0.0

@@ -21,7 +21,8 @@ from shortloop.store.shared_cache import NotTaken, SharedCache, kept_back
 from shortloop.store.store import Store
 from shortloop.store.workdir import hidden_folder
 
-AT_ONCE = 8  # jobs that are pushed together at the end of a run
+SOON = 0.5  # s
+AT_ONCE = 8  # jobs that are pushed together
 
 
 class Sharing:
@@ -81,14 +82,15 @@ class Sharing:
             print(f"{counted(self.taken, 'job')} taken from the shared cache", flush=True)
         if not self._pushes or is_cut_off:
             return
-        self._store.written()
         self._queue.put(None)
-        if left := self._queue.qsize() - 1:
-            what = f"{counted(left, 'job')} to {self._cache.settings.shown}"
-            print(f"pushing {what}; Ctrl-C leaves them to the next run", flush=True)
         try:
+            self._pusher.join(SOON)
+            if self._pusher.is_alive():
+                left = counted(len([*self._waiting.iterdir()]), "job")
+                where = self._cache.settings.shown
+                print(f"pushing {left} to {where}; Ctrl-C leaves the rest to the next run", flush=True)
             while self._pusher.is_alive():  # so that Ctrl-C is heard
-                self._pusher.join(0.1)
+                self._pusher.join(SOON)
         except KeyboardInterrupt:
             print("not all jobs are pushed; the next run goes on", flush=True)
 

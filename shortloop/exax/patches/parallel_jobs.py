@@ -25,10 +25,12 @@ import struct
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from threading import Lock, Thread
 from typing import Any, NamedTuple, NoReturn
 
 from shortloop.exax.patches import patch
+from shortloop.project.project import job_folders
 
 CLIENT = "shortloop-"  # how a cookie begins
 NUMBER = "shortloop_number"  # field of a submission: the number that its job is to have
@@ -71,7 +73,7 @@ def build_side_by_side() -> None:
         _chosen.number = None
         job = None if number is None or count != 1 else Job._create(workspace.name, number)
         if job is None or job in workspace.known_jobids or os.path.exists(f"{workspace.path}/{job}"):
-            number = max(workspace._get_highest_jobnumber() + 1, reserved.get(workspace.name, 0))
+            number = max(_free_number(workspace), reserved.get(workspace.name, 0))
         workspace._get_highest_jobnumber = lambda: number - 1
         try:
             return allocate(workspace, count)
@@ -84,11 +86,18 @@ def build_side_by_side() -> None:
             original(handler, path, args)
             return
         workspace = handler.ctrl.workspaces[args["workdir"]]
-        first = workspace._get_highest_jobnumber() + 1
+        first = _free_number(workspace)
         reserved[workspace.name] = first + int(args["count"])
         handler.do_response(200, "text/json", {"first": first})
 
     _send_lanes(followed)
+
+
+def _free_number(workspace: Any) -> int:
+    """First number after those of all jobs; exax has not seen those that a run took from a shared cache."""
+    folders = job_folders({workspace.name: Path(workspace.path)})
+    numbers = (int(folder.name.rpartition("-")[2]) for folder in folders)
+    return max(workspace._get_highest_jobnumber(), *numbers, -1) + 1
 
 
 class _Lanes(dict[Any, Any]):

@@ -79,6 +79,8 @@ def adopt(
 def _ids(store: Store, shared: Manifest, job: str) -> dict[str, str]:
     """Jobs here with the content of those whose datasets a job needs."""
     found = {shared.job: job}
+    if shared.rests_on:
+        store.written()  # as the index has jobs that were taken just now
     for other, content in shared.rests_on.items():
         here = next(iter(store.index.by_content(content)), None) if content else None
         if other != shared.job and here is None:

@@ -13,7 +13,9 @@ not answer is said once, and left out of the rest of the run.
 
 from __future__ import annotations
 
+import io
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
@@ -57,6 +59,7 @@ class SharedCache:
     def __init__(self, settings: CacheSettings) -> None:
         self.settings = settings
         self.lost = ""  # why it is not asked any more
+        self._stdout = sys.stdout
         self._files = RemoteFiles(settings.remote)
         self._known: dict[str, list[Manifest]] = {}
         self._damaged: set[str] = set()  # keys of jobs that are to be pushed anew
@@ -67,7 +70,7 @@ class SharedCache:
         new = [key for key in dict.fromkeys(keys) if key not in self._known]
         self._known.update(zip(new, self._each(self._manifests, new, ANSWER)))
         for key in self._damaged.intersection(new):
-            print(f"in the shared cache, the manifest of a job is damaged: {key}", flush=True)
+            self._say(f"in the shared cache, the manifest of a job is damaged: {key}")
         return any(self.known(key) for key in new)
 
     def known(self, key: str) -> Manifest | None:
@@ -79,7 +82,7 @@ class SharedCache:
         """Say why a job is not taken; the one that is built here takes its place."""
         self._known[key] = []
         self._damaged.add(key)
-        print(one_line(f"not taken from the shared cache: {why}; it is built here"), flush=True)
+        self._say(f"not taken from the shared cache: {why}; it is built here")
 
     def begin_to_fetch(self, manifest: Manifest, folder: Path) -> None:
         """Fetch the files of a job into a folder, behind what goes on."""
@@ -177,7 +180,7 @@ class SharedCache:
         for name, (size, content) in manifest.files.items():
             if is_anew or self._files.size(_blob(content)) != size:
                 if hash_file(folder / name) != content:
-                    print(f"not pushed: {name} of {manifest.job} is not what it was", flush=True)
+                    self._say(f"not pushed: {name} of {manifest.job} is not what it was")
                     return False
                 self._files.write(_blob(content), folder / name)
         sent = replace(manifest, project="", settings="", previous="", harmless=[])
@@ -198,7 +201,12 @@ class SharedCache:
     def _lose(self, error: Exception) -> None:
         if not self.lost:
             self.lost = str(error) if isinstance(error, TimeoutError) else f"{type(error).__name__}: {error}"
-            print(one_line(f"without the shared cache {self.settings.shown}: {self.lost}"), flush=True)
+            self._say(f"without the shared cache {self.settings.shown}: {self.lost}")
+
+    def _say(self, line: str) -> None:
+        """Print a line, also while others plan again and what a pipeline prints is dropped."""
+        is_dropped = isinstance(sys.stdout, io.StringIO)
+        print(one_line(line), file=self._stdout if is_dropped else sys.stdout, flush=True)
 
 
 def refusal(manifest: Manifest, trusted: bool) -> str:

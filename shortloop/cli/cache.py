@@ -9,21 +9,20 @@ from pathlib import Path
 from shortloop.base.errors import InputError
 from shortloop.base.text import amount, counted
 from shortloop.cli.output import parse_age, parse_size, print_json, print_lines
-from shortloop.project.project import configuration, job_folders
-from shortloop.run.sharing import manifests_of
+from shortloop.project.project import FINISHED, in_project, job_folders
+from shortloop.run.sharing import to_push
 from shortloop.settings.cache import CACHE_TABLE, CACHE_VARIABLE, CacheSettings, cache_settings
 from shortloop.settings.paths import SETTINGS_VARIABLE
 from shortloop.store.manifest import MANIFEST
 from shortloop.store.shared_cache import SharedCache
-from shortloop.store.store import Store
-from shortloop.store.workdir import only_run
 
 
 def use_cache(
     settings: Path | None, push: bool, collect: bool, older: str | None, to: str | None, as_json: bool = False
 ) -> None:
     """Push all finished jobs, or delete old ones there, and print what is there."""
-    found = _settings(settings)
+    with in_project():
+        found = _settings(settings and settings.absolute())
     if not found.remote:
         hint = f"set remote in the table [{CACHE_TABLE}] of the settings file, or {CACHE_VARIABLE}"
         raise InputError("no shared cache is set", hint=hint)
@@ -64,11 +63,8 @@ def _settings(file: Path | None) -> CacheSettings:
 
 def _push(cache: SharedCache) -> tuple[int, str]:
     """Push all jobs of the project's workdirs; return how many, and a line about them."""
-    workdirs = {name: Path(folder) for name, folder in configuration().workdirs.items()}
-    names = [folder.name for folder in job_folders(workdirs) if (folder / MANIFEST).is_file()]
-    with only_run("pushing jobs"), Store() as store:
-        jobs = manifests_of(store, names, cache.settings)
-        pushed = cache.push(jobs)
-    kept = len(names) - len(jobs)
+    folders = [folder for folder in job_folders() if (folder / FINISHED).is_file()]
+    jobs = to_push(folders, cache.settings)
+    pushed, kept = cache.push(jobs), sum((folder / MANIFEST).is_file() for folder in folders) - len(jobs)
     back = f"; kept back, as they read input files or are not complete: {kept}" if kept else ""
     return pushed, f"pushed {counted(pushed, 'job')} of {len(jobs)}{back}"

@@ -9,7 +9,6 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import replace
 from types import ModuleType, SimpleNamespace
 from typing import NoReturn
 
@@ -18,7 +17,7 @@ from shortloop.exax.listener import nobody_answers, slices_now
 from shortloop.exax.patches.loading import load_from_source
 from shortloop.keys.methods import chosen_script
 from shortloop.keys.own_code import PACKAGE
-from shortloop.plan.pipeline import REUSE, TAKE, Pipeline
+from shortloop.plan.pipeline import Pipeline, as_reused
 from shortloop.plan.planner import Planner
 from shortloop.plan.selected_part import choose
 from shortloop.plan.selection import Selection
@@ -51,7 +50,7 @@ class DryRun:
                 store.shared = SharedCache(cache)
             plan = Planner.of(pipeline, store, name, self._reads)
             chosen = choose(Selection.given(), plan, store.index).plan
-            plan.jobs[:] = [replace(job, plan=REUSE) if job.plan == TAKE else job for job in chosen]
+            plan.jobs[:] = as_reused(chosen)
             if settings is not None:
                 try:
                     plan.note = settings.take_over(store.index) or ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -168,6 +168,11 @@ class Run(ABC):
 
     def file(self, path: Path | str) -> File:
         return self.files([project_directory() / path])[0]
+
+
+def as_reused(jobs: Iterable[Built]) -> list[Built]:
+    """Jobs with those of the shared cache like any that are there, for display."""
+    return [replace(job, plan=REUSE) if job.plan == TAKE else job for job in jobs]
 
 
 Pipeline = Callable[[Run], Built]

@@ -24,7 +24,7 @@ from shortloop.exax.patches.preload import Lane
 from shortloop.keys.file_state import at_one_moment
 from shortloop.keys.key import Parts
 from shortloop.keys.methods import find_method
-from shortloop.plan.pipeline import Built, Call, NotThereYet, Pipeline, Run, follow
+from shortloop.plan.pipeline import Built, Call, NotThereYet, Pipeline, Run, as_reused, follow
 from shortloop.plan.planner import TAKEN, Lookup, Planner, reused
 from shortloop.plan.request import Request, files_of, named_files, options_of, problem_of
 from shortloop.plan.selected_part import Part, require_inputs
@@ -276,7 +276,9 @@ class Executor(Run, AbstractContextManager["Executor"]):
     def _begin(self, job: Job) -> None:
         wanted = job.wanted
         self._progress.started((wanted.stage, wanted.partition, wanted.variant), lambda: job.folder)
-        if self._engine is None or not self._engine.is_apart:
+        cache = self._lookup.store.shared
+        is_shared = cache is not None and cache.known(job.parts.key()) is not None
+        if self._engine is None or not self._engine.is_apart or is_shared:
             return
         if job.needs.has_units:
             self._engine.announce(wanted.caption, wanted.call.joblib, lambda: self._seconds_here(wanted))
@@ -284,6 +286,8 @@ class Executor(Run, AbstractContextManager["Executor"]):
             self._engine.start()  # which takes seconds, while jobs without units are computed
 
     def _end_jobs(self) -> None:
+        if self._shared is not None:
+            self._shared.end()
         self._output.mute()
         if self._exax:
             self._exax.end()
@@ -332,7 +336,7 @@ def execute(
     record.note_plan(part.plan, {(of.stage, each.stage) for each in plan.requests for of in each.above()})
     with (
         RunningEngine(engine, slices_now()) as running,
-        Progress(part.plan, history) as progress,
+        Progress(as_reused(part.plan), history) as progress,
         LiveOutput(progress.say, VERBOSE in os.environ) as output,
         Executor(lookup, urd, progress, part, running, schedule, _machine(running), output, shared) as run,
     ):

@@ -13,7 +13,7 @@ from shortloop.base.text import counted
 from shortloop.plan.pipeline import TAKE
 from shortloop.plan.planner import TAKEN, Planner
 from shortloop.plan.request import Request
-from shortloop.project.project import cache_directory, configuration
+from shortloop.project.project import FINISHED, cache_directory, configuration
 from shortloop.settings.cache import CacheSettings
 from shortloop.store.adoption import Asked, adopt
 from shortloop.store.manifest import Manifest, StoredJob, read_manifest
@@ -59,15 +59,22 @@ class Sharing:
 
     def take(self, found: Manifest, wanted: Request, folder: Path, pipeline: str) -> StoredJob | None:
         """Make a fetched job one of this project's, in a folder that does not exist yet."""
-        asked = Asked(pipeline, TAKEN, wanted.sent, wanted.ids(), wanted.dataset_ids())
+        asked = Asked(pipeline, TAKEN, wanted.partition, wanted.sent, wanted.ids(), wanted.dataset_ids())
         try:
             fetched = self._fetched / found.key
             made = adopt(self._store, found, fetched, folder, asked, self._cache.settings.trusted)
-        except (NotTaken, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            self._cache.reject(found.key, str(error) if isinstance(error, NotTaken) else "it is damaged")
+        except (NotTaken, OSError) as error:
+            self._cache.reject(found.key, str(error))
+            return None
+        except (AttributeError, LookupError, TypeError, ValueError):  # of whatever is in its files
+            self._cache.reject(found.key, "it is damaged")
             return None
         self.taken += 1
         return made
+
+    def end(self) -> None:
+        """Wait for nothing any more."""
+        self._cache.end()
 
     def built(self, job: StoredJob) -> None:
         """Push a job later."""
@@ -104,15 +111,15 @@ class Sharing:
                 names.append(name)
             with suppress(RuntimeError):  # of the store of a run that was cut off
                 self._store.written()  # of a job that has just ended
-            self._cache.push(manifests_of(self._store, names, self._cache.settings))
+            self._cache.push(to_push(map(self._store.folder, names), self._cache.settings))
             for each in names if not self._cache.lost else ():
                 (self._waiting / each).unlink(missing_ok=True)
 
 
-def manifests_of(store: Store, names: Iterable[str], settings: CacheSettings) -> list[tuple[Path, Manifest]]:
-    """Folders and manifests of jobs that may be pushed."""
-    folders = filter(None, map(store.folder, names))
-    found = ((folder, manifest) for folder in folders if (manifest := read_manifest(folder)) is not None)
+def to_push(folders: Iterable[Path | None], settings: CacheSettings) -> list[tuple[Path, Manifest]]:
+    """Folders and manifests of finished jobs that may be pushed."""
+    there = (folder for folder in folders if folder is not None and (folder / FINISHED).is_file())
+    found = ((folder, manifest) for folder in there if (manifest := read_manifest(folder)) is not None)
     return [(folder, each) for folder, each in found if not kept_back(folder, each, settings.inputs)]
 
 

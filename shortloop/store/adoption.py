@@ -18,7 +18,7 @@ from shortloop.keys.hashing import hash_file
 from shortloop.project.project import FINISHED, configuration
 from shortloop.stages.records import EARLIER, RECORD, RETRIED, ROWS, json_lines
 from shortloop.stages.rows import BEGIN, FOR_OTHERS, FOR_THIS_JOB, LENGTH, read_rows
-from shortloop.store.integrity import LOCATION, DescriptionReader, content_of_job, is_description
+from shortloop.store.integrity import LOCATION, DescriptionReader, forged, is_description
 from shortloop.store.manifest import Manifest, StoredJob
 from shortloop.store.shared_cache import NotTaken
 from shortloop.store.store import Store
@@ -32,6 +32,7 @@ class Asked:
 
     pipeline: str
     reason: str  # why it is not built here
+    partition: str | None
     options: Mapping[str, Plain]
     jobs: Ids
     datasets: Ids
@@ -64,12 +65,13 @@ def adopt(
         files={**shared.files, **now},
         pipeline=asked.pipeline,
         reason=asked.reason,
+        partition=asked.partition,
         previous="",
         rests_on={ids[job]: content for job, content in shared.rests_on.items()},
         harmless=[],
     )
-    if content_of_job(fetched, manifest.files, manifest.rests_on)[0] != shared.content:
-        raise NotTaken("its manifest has another content hash than its files")
+    if wrong := forged(fetched, manifest, manifest.files):
+        raise NotTaken(wrong)
     folder.mkdir()
     for name in sorted(os.listdir(fetched), key=lambda name: name == FINISHED):  # which says that it is done
         os.replace(fetched / name, folder / name)

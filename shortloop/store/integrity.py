@@ -51,7 +51,7 @@ def damage(folder: Path, manifest: Manifest) -> str | None:
     for name in added_files(folder, manifest):  # readers open files by name, and would take it for a result
         if name == RECORD or name.endswith(READ_BY_NAME):
             return f"has a result file that it did not write: {name}"
-    return _forged(folder, manifest, files)
+    return forged(folder, manifest, files)
 
 
 def added_files(folder: Path, manifest: Manifest) -> list[str]:
@@ -59,7 +59,7 @@ def added_files(folder: Path, manifest: Manifest) -> list[str]:
     return [name for name in output_files(folder) if name not in manifest.files]
 
 
-def _forged(folder: Path, manifest: Manifest, files: dict[str, tuple[int, str]]) -> str | None:
+def forged(folder: Path, manifest: Manifest, files: dict[str, tuple[int, str]]) -> str | None:
     """Compare intact files with what the manifest says about them."""
     try:
         content, rejected = content_of_job(folder, files, manifest.rests_on)

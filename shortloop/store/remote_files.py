@@ -31,6 +31,7 @@ class Threads:
 
     def __init__(self) -> None:
         self.most = OTHERS
+        self.is_over = False  # True if nobody waits any more
         self.moved = time.monotonic()  # when something was last answered
         self._tasks: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._count = 0
@@ -58,6 +59,8 @@ class Threads:
         pending = set(futures)
         while pending:
             done, pending = wait(pending, 0.2, FIRST_COMPLETED)
+            if self.is_over:
+                raise InterruptedError("the run has ended")
             if not done and time.monotonic() - self.moved > patience:
                 raise TimeoutError(f"no answer for {patience:.0f} s")
 

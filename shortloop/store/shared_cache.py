@@ -37,6 +37,7 @@ S = TypeVar("S")
 T = TypeVar("T")
 JOBS, BLOBS = "jobs", "blobs"
 NAME, HASH = re.compile(r"[0-9a-f]{40}\.json"), re.compile(r"[0-9a-f]{64}")
+MANY = 300  # keys, for which there are at most 256 folders
 ANSWER = 5.0  # s that a store may take to answer which jobs it has
 LISTED = 300.0  # s, of all of it
 STALLED, SLOWEST = 30.0, 1_000_000  # s, and bytes a second, after which a transfer counts as stuck
@@ -68,6 +69,11 @@ class SharedCache:
     def look(self, keys: Iterable[str]) -> bool:
         """Ask for all keys that were not asked for yet; True if there is one of them."""
         new = [key for key in dict.fromkeys(keys) if key not in self._known]
+        if len(new) > MANY:  # else each is sooner asked for alone
+            folders = sorted({f"{JOBS}/{key[:2]}" for key in new})
+            there = set().union(*self._each(self._files.names, folders, ANSWER))
+            self._known.update((key, []) for key in new if key not in there)
+            new = [key for key in new if key in there]
         self._known.update(zip(new, self._each(self._manifests, new, ANSWER)))
         for key in self._damaged.intersection(new):
             self._say(f"in the shared cache, the manifest of a job is damaged: {key}")
@@ -99,10 +105,16 @@ class SharedCache:
         except NotTaken as why:
             self.reject(manifest.key, str(why))
             return False
+        except InterruptedError:
+            return False
         except Exception as error:  # whatever a store raises
             self._lose(error)
             return False
         return True
+
+    def end(self) -> None:
+        """Let nobody wait any more."""
+        self._files.asking.is_over = self._files.moving.is_over = True
 
     def push(self, jobs: Sequence[tuple[Path, Manifest]]) -> int:
         """Write jobs in parallel, and count those that nobody had pushed."""
@@ -179,7 +191,7 @@ class SharedCache:
             return False
         for name, (size, content) in manifest.files.items():
             if is_anew or self._files.size(_blob(content)) != size:
-                if hash_file(folder / name) != content:
+                if not _is_still(folder / name, content):
                     self._say(f"not pushed: {name} of {manifest.job} is not what it was")
                     return False
                 self._files.write(_blob(content), folder / name)
@@ -194,6 +206,8 @@ class SharedCache:
         """Do something with each item, in parallel; nothing more when the store is lost."""
         try:
             return [] if self.lost else (threads or self._files.asking).each(do, items, patience)
+        except InterruptedError:
+            return []
         except Exception as error:  # whatever a store raises
             self._lose(error)
             return []
@@ -252,6 +266,13 @@ def _folder(key: str) -> str:
 
 def _blob(content: str) -> str:
     return f"{BLOBS}/{content[:2]}/{content}"
+
+
+def _is_still(file: Path, content: str) -> bool:
+    try:
+        return hash_file(file) == content
+    except OSError:
+        return False
 
 
 def _is_manifest(path: str) -> bool:

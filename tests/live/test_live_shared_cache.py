@@ -185,8 +185,9 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     uv, folder = Path(sys.executable).with_name("uv"), tmp_path_factory.mktemp("stores")
     if not uv.exists():
         pytest.skip("uv, which installs the clients of stores, is not there")
-    for command in (["venv", folder], ["pip", "install", "--python", folder, *LIBRARIES, *STORES]):
-        if subprocess.run([uv, *command], capture_output=True, timeout=PATIENCE).returncode:
+    into = ["--python", str(folder)]
+    for command in (["venv", str(folder)], ["pip", "install", *into, *LIBRARIES, *STORES]):
+        if subprocess.run([str(uv), *command], capture_output=True, timeout=PATIENCE).returncode:
             pytest.skip("s3fs, paramiko and moto cannot be installed here")
     return folder / "bin/python"
 
@@ -458,7 +459,8 @@ def test_a_full_disk_of_the_cache_loses_nothing(remote: Remote) -> None:
 
 def test_two_that_run_at_once(remote: Remote) -> None:
     with sharers(remote) as (one, other):
-        runs = [each.popen(SHORTLOOP, "run", "shared", **remote.given(push="new")) for each in (one, other)]
+        given: Any = remote.given(push="new")
+        runs = [each.popen(SHORTLOOP, "run", "shared", **given) for each in (one, other)]
         said = [run.communicate(timeout=PATIENCE)[0] for run in runs]
         assert [run.returncode for run in runs] == [0, 0], said
         assert one.results() == other.results()
@@ -470,9 +472,10 @@ def test_two_that_run_at_once(remote: Remote) -> None:
 def test_a_run_that_is_killed_while_it_pushes(remote: Remote) -> None:
     """Wherever that was: the next run pushes the rest, and nobody takes a part of a job."""
     with sharers(remote) as (one, other):
+        given: Any = remote.given(push="new")
         for pause in (0.0, 0.02, 0.05):
             one.ask(by=round(100 * pause) + 10)
-            killed(one.popen(SHORTLOOP, "run", "shared", session=True, **remote.given(push="new")), pause)
+            killed(one.popen(SHORTLOOP, "run", "shared", session=True, **given), pause)
         one.go(push="new")
         assert one.call("verify").returncode == 0
         other.ask(by=15)

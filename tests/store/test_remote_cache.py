@@ -78,7 +78,9 @@ def manifest_file(folder: Path, manifest: Manifest) -> Path:
     return found
 
 
-def test_what_one_pushes_another_has(project: Path, remote: str, tmp_path: Path) -> None:
+def test_what_one_pushes_another_has(
+    project: Path, remote: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     job, manifest = job_of(project)
     assert fetched_from(remote, manifest, tmp_path / "none") is None
     assert cache_at(remote).push([(job, manifest)]) == 1
@@ -88,7 +90,11 @@ def test_what_one_pushes_another_has(project: Path, remote: str, tmp_path: Path)
     assert (found.content, found.parts, found.files) == (manifest.content, manifest.parts, manifest.files)
     for name in manifest.files:
         assert (tmp_path / "got" / name).read_bytes() == (job / name).read_bytes()
-    contents = cache_at(remote).contents()
+    monkeypatch.setattr(shared_cache, "MANY", 1)
+    cache = cache_at(remote)
+    assert cache.look([manifest.key, "0" * 40])
+    assert cache.known(manifest.key) is not None
+    contents = cache.contents()
     assert contents.jobs == 1
     assert contents.bytes > sum(size for size, _ in manifest.files.values())
     names = [path.rpartition("/")[2] for path in fsspec.url_to_fs(remote)[0].find(remote)]

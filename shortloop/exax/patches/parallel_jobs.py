@@ -97,7 +97,7 @@ def _free_number(workspace: Any) -> int:
     """First number after those of all jobs; exax has not seen those that a run took from a shared cache."""
     folders = job_folders({workspace.name: Path(workspace.path)})
     numbers = (int(folder.name.rpartition("-")[2]) for folder in folders)
-    return max(workspace._get_highest_jobnumber(), *numbers, -1) + 1
+    return int(max(workspace._get_highest_jobnumber(), *numbers, -1)) + 1
 
 
 class _Lanes(dict[Any, Any]):

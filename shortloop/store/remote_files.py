@@ -15,7 +15,7 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from shortloop.base.errors import InputError
-from shortloop.base.extras import need
+from shortloop.base.extras import is_installed, need
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -81,15 +81,11 @@ class RemoteFiles:
 
     def __init__(self, address: str) -> None:
         need("cache", ["fsspec"])
-        from fsspec.core import get_filesystem_class
-
-        protocol = address.partition("://")[0].rpartition("::")[2] if "://" in address else "file"
-        try:
-            get_filesystem_class(protocol)
-        except (ImportError, ValueError) as error:
-            problem, library = "the shared cache cannot be used", LIBRARIES.get(protocol)
-            hint = library and f"`pip install {library}`"
-            raise InputError(problem, found=error, hint=hint) from None
+        protocol = address.partition("://")[0].rpartition("::")[2] if "://" in address else ""
+        library = LIBRARIES.get(protocol, "fsspec")  # imported where it is asked: a run may have all jobs
+        if not is_installed(library):
+            problem, hint = f"the shared cache needs {library}", f"`pip install {library}`"
+            raise InputError(problem, field=f"{protocol}://", hint=hint)
         self.asking, self.moving = Threads(), Threads()  # what is large keeps no answer waiting
         self._address, self._local = address, threading.local()
         self._shared: tuple[Any, str] | None = None
@@ -121,9 +117,10 @@ class RemoteFiles:
         for path, info in fs.find(f"{root}/{below}", detail=True).items():
             yield path.removeprefix(f"{root}/"), int(info["size"] or 0), _age(info, now)
 
-    def read(self, path: str) -> bytes:
+    def read(self, path: str, most: int | None = None) -> bytes:
+        """Read a file, or its first bytes."""
         fs, root = self._place()
-        found: bytes = fs.cat_file(f"{root}/{path}")
+        found: bytes = fs.cat_file(f"{root}/{path}", end=most)
         return found
 
     def fetch(self, path: str, file: Path) -> None:

@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple, TypeVar
 
@@ -37,6 +38,7 @@ S = TypeVar("S")
 T = TypeVar("T")
 JOBS, BLOBS = "jobs", "blobs"
 NAME, HASH = re.compile(r"[0-9a-f]{40}\.json"), re.compile(r"[0-9a-f]{64}")
+SMALL, KEPT = 100_000, 256  # bytes of a file, and number of those that are kept in memory
 MANY = 300  # keys, for which there are at most 256 folders
 ANSWER = 5.0  # s that a store may take to answer which jobs it has
 LISTED = 300.0  # s, of all of it
@@ -64,6 +66,8 @@ class SharedCache:
         self._files = RemoteFiles(settings.remote)
         self._known: dict[str, list[Manifest]] = {}
         self._damaged: set[str] = set()  # keys of jobs that are to be pushed anew
+        self._there: set[str] = set()  # contents that were seen or written
+        self._small = lru_cache(KEPT)(self._small_file)  # many jobs have the same, as of their methods
         self._fetched: dict[str, Future[None]] = {}
 
     def look(self, keys: Iterable[str]) -> bool:
@@ -176,11 +180,17 @@ class SharedCache:
             file = folder / name
             file.parent.mkdir(parents=True, exist_ok=True)
             try:
-                self._files.fetch(_blob(content), file)
+                if size <= SMALL:
+                    file.write_bytes(self._small(content, size))
+                else:
+                    self._files.fetch(_blob(content), file)
             except FileNotFoundError:
                 raise NotTaken(f"{name} of a job is missing") from None
             if file.stat().st_size != size or hash_file(file) != content:
                 raise NotTaken(f"{name} of a job is truncated, or was altered")
+
+    def _small_file(self, content: str, size: int) -> bytes:
+        return self._files.read(_blob(content), most=size + 1) if size else b""  # a byte more would show
 
     def _push(self, job: tuple[Path, Manifest]) -> bool:
         """Write a job, if nobody did; its manifest comes last."""
@@ -190,11 +200,14 @@ class SharedCache:
         if not is_anew and self._files.size(path) is not None:
             return False
         for name, (size, content) in manifest.files.items():
+            if not is_anew and content in self._there:
+                continue
             if is_anew or self._files.size(_blob(content)) != size:
                 if not _is_still(folder / name, content):
                     self._say(f"not pushed: {name} of {manifest.job} is not what it was")
                     return False
                 self._files.write(_blob(content), folder / name)
+            self._there.add(content)
         sent = replace(manifest, project="", settings="", previous="", harmless=[])
         self._files.write(path, manifest_text(sent).encode())
         self._damaged.discard(manifest.key)

@@ -282,18 +282,15 @@ def test_what_one_has_built_another_takes_from_a_folder(remote: Remote) -> None:
     whole = b"".join(file.read_bytes() for file in Path(remote.address).rglob("*") if file.is_file())
     assert (2 * np.arange(1.0, 9.0)).tobytes() in whole
     assert np.arange(1.0, 9.0).tobytes() not in whole  # the recording
-    deletes_all(remote)
 
 
 def test_what_one_has_built_another_takes_over_sftp(sshd: Sshd) -> None:
     with sshd.running():
-        takes_and_goes_on(sshd.remote)
-        deletes_all(sshd.remote)
+        takes_and_deletes(sshd.remote)
 
 
 def test_what_one_has_built_another_takes_over_s3(s3: Remote) -> None:
-    takes_and_goes_on(s3)
-    deletes_all(s3)
+    takes_and_deletes(s3)
 
 
 def takes_and_goes_on(remote: Remote) -> None:
@@ -332,10 +329,16 @@ def takes_and_goes_on(remote: Remote) -> None:
         assert other.go()[:2] == (["scale", "fit"], 0)
 
 
-def deletes_all(remote: Remote) -> None:
-    with sharers(remote) as (one, _):
+def takes_and_deletes(remote: Remote) -> None:
+    """One builds and pushes; another takes all but what reads the recording; then all is deleted there."""
+    with sharers(remote) as (one, other):
+        assert one.go(push="new")[:2] == (["read", "scale", "fit"], 0)
+        assert json.loads(one.call("cache", "--push", "--json").ok().stdout)["pushed"] == 0
+        assert other.go()[:2] == (["read"], 2)
+        assert other.results() == one.results()
+        assert "all are as they were recorded" in other.call("verify").ok().stdout
         freed = json.loads(one.call("cache", "--gc", "--older", "0s", "--json").ok().stdout)
-        assert (freed["deleted"], freed["jobs"], freed["bytes"]) == (5, 0, 0)
+        assert (freed["deleted"], freed["jobs"], freed["bytes"]) == (2, 0, 0)
 
 
 def test_recordings_are_shared_only_if_asked_for(remote: Remote) -> None:
@@ -397,6 +400,21 @@ def test_datasets_refer_to_the_jobs_that_are_there(remote: Remote, monkeypatch: 
         assert "1 job built" in said
         assert again["counts"] == [2 * WHOLE[0], 2 * sum(range(2 * WHOLE[0]))]
         assert "1 job taken from the shared cache" in one.go()[1]
+
+
+def test_numbers_of_jobs_that_were_taken_are_given_to_no_other(remote: Remote) -> None:
+    """Not even by a server that runs on, and has not looked into the workdir since."""
+    with sharers(remote) as (one, other):
+        one.go(push="new", inputs="true")
+        other.start_server()
+        assert "3 jobs taken" in other.ax("run", "-q", "shared", **remote.given()).ok().stdout
+        for by in (5, 6):
+            other.ask(by=by)
+            assert "built scale" in other.ax("run", "-q", "shared", **remote.given()).ok().stdout
+        said = other.works("verify")
+        assert said.startswith("7 jobs, ")
+        assert "all are as they were recorded" in said
+        assert "option by: 2 → 5" in other.works("why", "theirs-5")
 
 
 def test_a_store_that_is_not_there_is_said_and_done_without(sshd: Sshd) -> None:
@@ -500,8 +518,10 @@ def test_settings_and_mistakes_are_said(remote: Remote, tmp_path: Path) -> None:
         assert "need --gc" in one.call("cache", "--older", "2d").fails()
         assert "the shared cache is read-only here" in one.call("cache", "--push", read_only="true").fails()
         assert "unknown" not in one.call("cache").ok().stdout
-        said = one.shortloop("run", "shared", SHORTLOOP_CACHE="no_such://x").fails()
-        assert "the shared cache cannot be used" in said
+        assert "Protocol not known" in one.shortloop("cache", SHORTLOOP_CACHE="no_such://x").fails()
+        assert (
+            "Protocol not known" in one.shortloop("run", "shared", SHORTLOOP_CACHE="no_such://x").ok().stdout
+        )
         settings = tmp_path / "settings.toml"
         settings.write_text(f'[cache]\nremote = "{tmp_path}/here"\npush = "sometimes"\n')
         assert "cache.push" in one.shortloop("cache", "--settings", str(settings)).fails()

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,7 +22,7 @@ from refusal import refusal as refusing
 
 from shortloop.keys.key import Parts
 from shortloop.settings.cache import CacheSettings, cache_settings
-from shortloop.store import shared_cache
+from shortloop.store import remote_files, shared_cache
 from shortloop.store.manifest import Manifest, manifest_text, write_manifest
 from shortloop.store.shared_cache import SharedCache, kept_back, refusal
 
@@ -305,6 +306,26 @@ def test_a_store_that_does_not_answer_is_not_waited_for(
     assert capsys.readouterr().out == said
 
 
+def test_who_is_interrupted_waits_for_nothing(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fsspec.register_implementation("silent", Silent, clobber=True)
+    cache = cache_at("silent://x")
+    asking = threading.Thread(target=lambda: cache.look(["0" * 40]), daemon=True)
+    asking.start()
+    time.sleep(0.1)
+    cache.end()
+    asking.join(2)
+    assert not asking.is_alive()
+    assert not cache.lost
+
+
+@pytest.mark.parametrize("size", [10, 1_000_000])
+def test_large_files_and_small_ones(project: Path, remote: str, tmp_path: Path, size: int) -> None:
+    job, manifest = job_of(project, left=os.urandom(size))
+    cache_at(remote).push([(job, manifest)])
+    assert fetched_from(remote, manifest, tmp_path / "got") is not None
+    assert (tmp_path / "got/x.npy").read_bytes() == (job / "x.npy").read_bytes()
+
+
 def aged(folder: Path, manifest: Manifest, days: float) -> None:
     for file in [manifest_file(folder, manifest), *(blob(folder, manifest, name) for name in manifest.files)]:
         when = time.time() - 86400 * days
@@ -362,7 +383,7 @@ def test_nothing_is_deleted_if_the_store_fails_meanwhile(
     assert blob(folder, manifest).exists()
 
 
-def test_settings(tmp_path: Path) -> None:
+def test_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file, none = tmp_path / "study.toml", dict[str, str]()
     assert cache_settings({}, file, none) == CacheSettings() == CacheSettings("", "never")
     found = cache_settings({"remote": "../shared", "push": "new", "trusted": True}, file, none)
@@ -374,8 +395,12 @@ def test_settings(tmp_path: Path) -> None:
         cache_settings({"address": "x"}, file, none)
     with refusing("", "the variable SHORTLOOP_CACHE_PUSH", "cache.push", "'always'"):
         cache_settings({}, file, {"SHORTLOOP_CACHE": "x", "SHORTLOOP_CACHE_PUSH": "always"})
-    with refusing("", "the shared cache cannot be used", "no_such"):
-        cache_at("no_such://x")
+    monkeypatch.setitem(remote_files.LIBRARIES, "s3", "no_such_library")
+    with refusing("", "the shared cache needs no_such_library", "`pip install no_such_library`"):
+        cache_at("s3://bucket")
+    unknown = cache_at("no_such://x")
+    assert not unknown.look(["0" * 40])
+    assert "Protocol not known" in unknown.lost
 
 
 def test_the_manifest_names_no_folder_of_who_pushes(project: Path, folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
@@ -58,8 +59,11 @@ class Planner(Run):
     def of(cls, pipeline: Pipeline, store: Store, name: str, reads: bool = False) -> Planner:
         """Plan a pipeline that is run under a name."""
         plan = cls._once(pipeline, store, name, reads)
-        # Keys of jobs below those of the shared cache are known when these are.
+        began = time.monotonic()
+        # Keys below jobs of the shared cache are known when these are. A run asks for the rest itself.
         while store.shared is not None and store.shared.look(plan.lookup.missed):
+            if time.monotonic() - began > LONG:
+                break
             with redirect_stdout(io.StringIO()):  # printed already
                 plan = cls._once(pipeline, store, name, reads)
         return plan
@@ -92,6 +96,7 @@ class Planner(Run):
 
 RETRIED = "its failed units are retried"
 TAKEN = "from the shared cache"
+LONG = 10.0  # s of planning again
 DECLARED = "declared harmless"  # prefix of the reason to use a job whose code changed
 
 

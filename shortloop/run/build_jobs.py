@@ -202,6 +202,8 @@ class Executor(Run, AbstractContextManager["Executor"]):
             return None
         with self._turn.released():
             found = shared.ask(parts.key())
+        if (there := self._lookup.find(job.wanted, parts)) is not None:  # taken meanwhile, for another place
+            return there
         name = self._lookup.pipeline
         made = None if found is None else shared.take(found, job.wanted, job.folder, name)
         if made is None:
@@ -249,6 +251,7 @@ class Executor(Run, AbstractContextManager["Executor"]):
         self._lookup.places[job.wanted.place] = made.job
         if fresh and self._shared is not None:
             self._shared.built(made)
+            self._schedule.look_again()
         built = reused(made, job.wanted)
         job.built = replace(built, fresh=fresh, plan="", reason=order.reason if fresh else "")
         if order.options.keys() & {EARLIER, RETRIED}:
@@ -332,7 +335,16 @@ def execute(
     """Build the missing jobs of a part of a pipeline; return the run and the last job."""
     name = plan.name
     lookup, history = Lookup(store, name), store.index.seconds()
-    schedule = Schedule(plan, lambda: Planner.of(pipeline, store, name), part, history)
+
+    def plan_again() -> Planner:
+        again = Planner.of(pipeline, store, name)
+        if shared is not None:
+            shared.prefetch(again, part)
+        return again
+
+    if shared is not None:
+        shared.prefetch(plan, part)
+    schedule = Schedule(plan, plan_again, part, history)
     record.note_plan(part.plan, {(of.stage, each.stage) for each in plan.requests for of in each.above()})
     with (
         RunningEngine(engine, slices_now()) as running,
@@ -341,8 +353,6 @@ def execute(
         Executor(lookup, urd, progress, part, running, schedule, _machine(running), output, shared) as run,
     ):
         record.jobs, record.utilisation = run.done, run.utilisation
-        if shared is not None:
-            shared.prefetch(plan, range(len(plan.jobs)) if part.is_whole else sorted(part.chosen))
         run.scheduler.keeps_going = not os.environ.get(FAIL_FAST)
         try:
             last = follow(pipeline, run)

@@ -66,6 +66,10 @@ class Schedule:
         for dependent in () if number is None or built.rejected else self._dependents[number]:
             self._missing[dependent].discard(number)
 
+    def look_again(self) -> None:
+        """Note that more may be known of jobs below one that was built: a shared cache may have them."""
+        self._is_stale = True
+
     def files_read(self) -> None:
         """Note that the content of another input file is known."""
         self._is_stale |= bool(self._plan.unread)

@@ -13,6 +13,7 @@ from shortloop.base.text import counted
 from shortloop.plan.pipeline import TAKE
 from shortloop.plan.planner import TAKEN, Planner
 from shortloop.plan.request import Request
+from shortloop.plan.selected_part import Part
 from shortloop.project.project import FINISHED, cache_directory, configuration
 from shortloop.settings.cache import CacheSettings
 from shortloop.store.adoption import Asked, adopt
@@ -43,13 +44,13 @@ class Sharing:
                 self._queue.put(name)
             self._pusher.start()
 
-    def prefetch(self, plan: Planner, chosen: Iterable[int]) -> None:
+    def prefetch(self, plan: Planner, part: Part) -> None:
         """Begin to fetch the planned jobs, in parallel."""
-        for number in chosen:
-            if plan.jobs[number].plan == TAKE:
-                found = self._cache.known(plan.requests[number].parts().key())
-                if found is not None:
-                    self._cache.begin_to_fetch(found, self._fetched / found.key)
+        for number, (job, wanted) in enumerate(zip(plan.jobs, plan.requests, strict=True)):
+            is_chosen = (part.is_whole or number in part.chosen) and number not in part.forced
+            found = self._cache.known(wanted.parts().key()) if is_chosen and job.plan == TAKE else None
+            if found is not None:
+                self._cache.begin_to_fetch(found, self._fetched / found.key)
 
     def ask(self, key: str) -> Manifest | None:
         """Find a job there; waits for an answer, and for its files."""

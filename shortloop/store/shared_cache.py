@@ -102,7 +102,7 @@ class SharedCache:
     def fetched(self, manifest: Manifest, folder: Path) -> bool:
         """Wait until the files of a job are there; True if they are as its manifest says."""
         self.begin_to_fetch(manifest, folder)
-        future = self._fetched.pop(manifest.key)
+        future = self._fetched[manifest.key]  # which stays, so that nobody fetches it twice
         try:
             self._files.moving.wait([future], _patience([manifest]))
             future.result()

@@ -348,6 +348,20 @@ def test_recordings_are_shared_only_if_asked_for(remote: Remote) -> None:
         assert other.results() == one.results()
 
 
+def test_a_job_in_several_places_is_taken_once(remote: Remote) -> None:
+    body = """\
+reads = [run.build("read", file=run.file("data/x.npy")) for _ in range(3)]
+return [run.build("scale", of=read, by=2) for read in reads][-1]
+"""
+    with sharers(remote) as (one, other):
+        for each in (one, other):
+            each.write("build_scripts/build_shared.py", script(body))
+        assert one.go(push="new", inputs="true")[0] == ["read", "scale"]
+        built, taken, said = other.go()
+        assert (built, taken) == ([], 2)
+        assert "not taken" not in said
+
+
 def test_jobs_with_failed_units_are_not_shared(remote: Remote) -> None:
     with sharers(remote) as (one, other):
         one.ask(failing=3)

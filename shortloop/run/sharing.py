@@ -74,7 +74,7 @@ class Sharing:
         return made
 
     def end(self) -> None:
-        """Wait for nothing any more."""
+        """Let no job wait for the cache any more."""
         self._cache.end()
 
     def built(self, job: StoredJob) -> None:

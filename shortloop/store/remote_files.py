@@ -86,7 +86,8 @@ class RemoteFiles:
         if not is_installed(library):
             problem, hint = f"the shared cache needs {library}", f"`pip install {library}`"
             raise InputError(problem, field=f"{protocol}://", hint=hint)
-        self.asking, self.moving = Threads(), Threads()  # what is large keeps no answer waiting
+        # What is large keeps no answer waiting, and what is pushed nobody who fetches.
+        self.asking, self.fetching, self.pushing = Threads(), Threads(), Threads()
         self._address, self._local = address, threading.local()
         self._shared: tuple[Any, str] | None = None
         self._folders: set[str] = set()
@@ -164,14 +165,14 @@ class RemoteFiles:
             found = self._local.place = fs, root.rstrip("/")
             if fs.async_impl:
                 self._shared = found
-                self.asking.most = self.moving.most = ANSWERING
+                self.asking.most = self.fetching.most = self.pushing.most = ANSWERING
         return found
 
     def _callback(self) -> Any:
         from fsspec.callbacks import Callback
 
         def moved(*_: object, **__: object) -> None:
-            self.moving.moved = time.monotonic()
+            self.fetching.moved = self.pushing.moved = time.monotonic()
 
         return Callback(hooks={"moved": moved})
 

@@ -97,14 +97,14 @@ class SharedCache:
     def begin_to_fetch(self, manifest: Manifest, folder: Path) -> None:
         """Fetch the files of a job into a folder, behind what goes on."""
         if manifest.key not in self._fetched:
-            self._fetched[manifest.key] = self._files.moving.submit(lambda: self._fetch(manifest, folder))
+            self._fetched[manifest.key] = self._files.fetching.submit(lambda: self._fetch(manifest, folder))
 
     def fetched(self, manifest: Manifest, folder: Path) -> bool:
         """Wait until the files of a job are there; True if they are as its manifest says."""
         self.begin_to_fetch(manifest, folder)
         future = self._fetched[manifest.key]  # which stays, so that nobody fetches it twice
         try:
-            self._files.moving.wait([future], _patience([manifest]))
+            self._files.fetching.wait([future], _patience([manifest]))
             future.result()
         except NotTaken as why:
             self.reject(manifest.key, str(why))
@@ -117,12 +117,12 @@ class SharedCache:
         return True
 
     def end(self) -> None:
-        """Let nobody wait any more."""
-        self._files.asking.is_over = self._files.moving.is_over = True
+        """Let nobody wait for jobs any more; what is pushed goes on."""
+        self._files.asking.is_over = self._files.fetching.is_over = True
 
     def push(self, jobs: Sequence[tuple[Path, Manifest]]) -> int:
         """Write jobs in parallel, and count those that nobody had pushed."""
-        threads, patience = self._files.moving, _patience(manifest for _, manifest in jobs)
+        threads, patience = self._files.pushing, _patience(manifest for _, manifest in jobs)
         return sum(self._each(self._push, jobs, patience, threads))
 
     def contents(self) -> Contents:

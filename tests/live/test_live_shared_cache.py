@@ -416,6 +416,15 @@ def test_datasets_refer_to_the_jobs_that_are_there(remote: Remote, monkeypatch: 
         assert "1 job taken from the shared cache" in one.go()[1]
 
 
+def test_jobs_of_a_run_that_fails_are_pushed(remote: Remote) -> None:
+    with sharers(remote) as (one, other):
+        one.edit("methods/a_line.py", "    from helper", "    raise ValueError\n    from helper")
+        for each in (one, other):
+            each.ask(objects=True)
+        assert "ValueError" in one.call("run", "shared", push="new").fails()
+        assert other.go()[:2] == (["read", "line", "total"], 2)
+
+
 def test_numbers_of_jobs_that_were_taken_are_given_to_no_other(remote: Remote) -> None:
     """Not even by a server that runs on, and has not looked into the workdir since."""
     with sharers(remote) as (one, other):

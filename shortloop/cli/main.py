@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from shortloop.base.errors import InputError
 from shortloop.cli.parameters import (
     OWN_FILE,
+    ByPartition,
     Collect,
+    ComparedFigure,
     Data,
     Delete,
     FailFast,
@@ -20,15 +21,19 @@ from shortloop.cli.parameters import (
     Forget,
     Json,
     Named,
+    NewFolder,
     Older,
     Only,
     Partition,
+    Picture,
     Push,
+    Reason,
     Script,
     SetAside,
     SettingsFile,
     SettingsName,
     SettingsTo,
+    SweepScript,
     TakeOver,
     Text,
     Timeline,
@@ -67,9 +72,7 @@ def study(
 
 @app.command()
 def init(
-    folder: Annotated[
-        Path, Argument(help="Folder to create, e.g. my-analysis; its name becomes the project's name.")
-    ],
+    folder: NewFolder,
     data: Data = None,
     named: Named = None,
 ) -> None:
@@ -123,9 +126,7 @@ def sweep(
     file: Annotated[Path | None, Argument(readable=False, help=OWN_FILE)] = None,
     vary: Vary = None,
     together: Together = None,
-    script: Annotated[
-        Text, Option(help="Build script, named as for `ax run`; default: the script for this kind of file.")
-    ] = None,
+    script: SweepScript = None,
 ) -> None:
     """Run a build script with each combination of settings and compare the results."""
     from shortloop.cli.study import kind_of
@@ -158,12 +159,8 @@ def plan(
 def graph(
     script: Script = None,
     settings: SettingsFile = None,
-    by_partition: Annotated[
-        bool, Option("--partitions", help="A node for each partition of a stage.")
-    ] = False,
-    output: Annotated[
-        Path | None, Option("--output", "-o", help="Write a picture, FILE.svg, or FILE.mmd for Mermaid.")
-    ] = None,
+    by_partition: ByPartition = False,
+    output: Picture = None,
     as_json: Json = False,
 ) -> None:
     """Show the graph of a pipeline: its stages, what each is made from, and what a run would do."""
@@ -298,9 +295,7 @@ def export(
 def compare(
     first: Annotated[str, Argument(help="Job id, e.g. main-12.")],
     second: Annotated[str, Argument(help="Job id of the same stage, e.g. main-31.")],
-    figure: Annotated[
-        Path | None, Option(help="File to write the figure to; default: in compare/ in the results folder.")
-    ] = None,
+    figure: ComparedFigure = None,
     as_json: Json = False,
 ) -> None:
     """Compare two jobs of a stage: their code, options, inputs and results."""
@@ -339,24 +334,15 @@ def runs(
     as_json: Json = False,
 ) -> None:
     """List runs with their start, settings, number of jobs built and reused, and exit status."""
-    from shortloop.cli.lookup.runs import print_run, print_runs, write_settings
+    from shortloop.cli.lookup.runs import look_at_runs
 
-    if settings_to is not None:
-        if number is None:
-            raise InputError("--settings-to needs a run", hint="add its number, which `shortloop runs` lists")
-        write_settings(number, settings_to, as_json)
-    elif number is not None:
-        print_run(number, as_json)
-    else:
-        print_runs(every, as_json)
+    look_at_runs(number, settings_to, every, as_json)
 
 
 @app.command()
 def harmless(
     stage: Annotated[str, Argument(help="Stage, e.g. train.")],
-    why: Annotated[
-        str, Argument(help="Reason why the change cannot affect results; recorded with the jobs.")
-    ],
+    why: Reason,
     script: Script = None,
     settings: SettingsFile = None,
 ) -> None:

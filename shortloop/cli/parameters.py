@@ -74,3 +74,17 @@ Timeline = Annotated[
     Path | None,
     Option(help="Draw what ran when: FILE.svg, .png or .pdf; FILE.json for Perfetto or chrome://tracing."),
 ]
+ByPartition = Annotated[bool, Option("--partitions", help="A node for each partition of a stage.")]
+NewFolder = Annotated[
+    Path, Argument(help="Folder to create, e.g. my-analysis; its name becomes the project's name.")
+]
+SweepScript = Annotated[
+    Text, Option(help="Build script, named as for `ax run`; default: the script for this kind of file.")
+]
+Picture = Annotated[
+    Path | None, Option("--output", "-o", help="Write a picture, FILE.svg, or FILE.mmd for Mermaid.")
+]
+ComparedFigure = Annotated[
+    Path | None, Option(help="File to write the figure to; default: in compare/ in the results folder.")
+]
+Reason = Annotated[str, Argument(help="Reason why the change cannot affect results; recorded with the jobs.")]

@@ -35,7 +35,7 @@ from shortloop.run.progress import Progress
 from shortloop.run.ready_jobs import Schedule
 from shortloop.run.runs import Recorder
 from shortloop.run.scheduler import Job, Machine, Scheduler, Turn
-from shortloop.run.sharing import Sharing
+from shortloop.run.sharing import Sharing, prefetched
 from shortloop.settings.engine import EngineSettings
 from shortloop.stages.inputs import File
 from shortloop.stages.needs import Needs
@@ -337,14 +337,9 @@ def execute(
     lookup, history = Lookup(store, name), store.index.seconds()
 
     def plan_again() -> Planner:
-        again = Planner.of(pipeline, store, name)
-        if shared is not None:
-            shared.prefetch(again, part)
-        return again
+        return prefetched(Planner.of(pipeline, store, name), part, shared)
 
-    if shared is not None:
-        shared.prefetch(plan, part)
-    schedule = Schedule(plan, plan_again, part, history)
+    schedule = Schedule(prefetched(plan, part, shared), plan_again, part, history)
     record.note_plan(part.plan, {(of.stage, each.stage) for each in plan.requests for of in each.above()})
     with (
         RunningEngine(engine, slices_now()) as running,

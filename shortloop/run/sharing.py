@@ -45,7 +45,6 @@ class Sharing:
             self._pusher.start()
 
     def prefetch(self, plan: Planner, part: Part) -> None:
-        """Begin to fetch the planned jobs, in parallel."""
         for number, (job, wanted) in enumerate(zip(plan.jobs, plan.requests, strict=True)):
             is_chosen = (part.is_whole or number in part.chosen) and number not in part.forced
             found = self._cache.known(wanted.parts().key()) if is_chosen and job.plan == TAKE else None
@@ -115,6 +114,13 @@ class Sharing:
             self._cache.push(to_push(map(self._store.folder, names), self._cache.settings))
             for each in names if not self._cache.lost else ():
                 (self._waiting / each).unlink(missing_ok=True)
+
+
+def prefetched(plan: Planner, part: Part, shared: Sharing | None) -> Planner:
+    """Begin to fetch the jobs of a plan, in parallel; return the plan."""
+    if shared is not None:
+        shared.prefetch(plan, part)
+    return plan
 
 
 def to_push(folders: Iterable[Path | None], settings: CacheSettings) -> list[tuple[Path, Manifest]]:

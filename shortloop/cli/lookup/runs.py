@@ -21,6 +21,18 @@ BELOW = ("part", "settings", "script")  # columns that move below in a narrow te
 NUMBERS = ("run", "built", "reused", "seconds", "exit")
 
 
+def look_at_runs(number: int | None, settings_to: Path | None, every: bool, as_json: bool) -> None:
+    """List runs, show one, or write its settings to a file."""
+    if settings_to is not None:
+        if number is None:
+            raise InputError("--settings-to needs a run", hint="add its number, which `shortloop runs` lists")
+        write_settings(number, settings_to, as_json)
+    elif number is not None:
+        print_run(number, as_json)
+    else:
+        print_runs(every, as_json)
+
+
 def print_runs(every: bool, as_json: bool = False) -> None:
     numbers = run_numbers()
     shown = numbers if every else numbers[-LAST:]

@@ -552,6 +552,7 @@ def test_settings_and_mistakes_are_said(remote: Remote, tmp_path: Path) -> None:
         assert f"in {tmp_path}/here" in one.works("cache", "--settings", str(settings))
 
 
+@pytest.mark.slow
 def test_a_report_made_of_jobs_of_others_is_the_same(tmp_path: Path) -> None:
     """A study's settings say where; what differs are the recordings, which were not pushed."""
 

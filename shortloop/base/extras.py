@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 REPORT_LIBRARIES = ("fontTools", "jinja2", "markupsafe", "matplotlib")
 """What the extra ``report`` installs, by the names that it is imported by."""
+OWN = "shortloop"  # the package whose extras have the names of its entry points
 LOADED: dict[str, str] = {}
 """Package of each entry point that this process has loaded, by what messages call that."""
 
@@ -76,12 +77,15 @@ def load_entry_point(point: EntryPoint, is_right: Callable[[Any], bool], problem
         found = point.load()
     except Exception as error:
         place = place_of(error)
+        hint = f"install what it needs, or update or uninstall the package {package}"
+        if isinstance(error, ImportError) and package_of(point) == OWN:
+            hint = f"`pip install '{OWN}[{point.name}]'`"
         raise TransientError(
             "an entry point cannot be loaded",
             file=None if place.startswith(__file__) else place,
             field=field,
             found=f"{type(error).__name__}: {error}",
-            hint=f"install what it needs, or update or uninstall the package {package}",
+            hint=hint,
         ) from error
     if not is_right(found):
         what = found.__name__ if isinstance(found, type) else type(found).__name__

@@ -197,7 +197,7 @@ class DaskEngine(Engine):
             problem = "the connection to Dask's scheduler is lost"
             raise TransientError(problem, found=self._where, hint=AGAIN) from error
 
-    def silent(self) -> str:
+    def silent(self, asked: Asked) -> str:
         def ask() -> Any:
             with contextlib.suppress(TimeoutError):  # an OSError, which would count as a lost connection
                 return self._client.sync(self._client.scheduler.identity, callback_timeout=ANSWER)

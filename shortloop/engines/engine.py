@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, wait
 from pathlib import Path
-from typing import ClassVar, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from shortloop.base.errors import TransientError
 from shortloop.base.extras import entry_point, load_entry_point, need
@@ -31,7 +31,8 @@ ENGINES = {
 # Import names of the libraries that each engine needs; extras have the names of the engines.
 LIBRARIES = {"joblib": ("joblib",), "dask": ("dask", "distributed"), "ray": ("ray",)}
 T = TypeVar("T")
-Asked = Mapping[str, Plain]  # what a job asks of the engine, as of `joblib.parallel_config`
+# What a job asks of the engine: as of `joblib.parallel_config`, and `resources` that its stage declares.
+Asked = Mapping[str, Plain]
 
 
 class Computed(NamedTuple):
@@ -44,21 +45,28 @@ class Computed(NamedTuple):
 class Engine(ABC):
     """Workers of one library. It is kept for all jobs of a run, and asked by one thread for each job.
 
-    It is made of the settings and the number of workers to start: ``Kind(settings, workers)``.
+    One that cannot send anything to a certain worker leaves `supplies` alone but for its `work`: the project
+    must be on its nodes then, and a reply that says otherwise ends the run.
     """
 
-    message: ClassVar[float]  # seconds of one core that the library's scheduler takes for any batch
+    message: float = 0.0  # seconds of one core that the library's scheduler takes for any batch
 
-    @abstractmethod
+    def __init__(self, settings: EngineSettings, workers: int) -> None:
+        self.settings, self.count = settings, workers  # how many it is to start
+
     def workers(self, asked: Asked) -> int:
         """Return how many batches it can compute at a time, now."""
+        return self.count
 
     @abstractmethod
     def compute(self, supplies: Supplies, batches: Batches[bytes], asked: Asked) -> Iterator[Computed]:
-        """Compute batches until there are no more; in the order in which they are done."""
+        """Compute batches until there are no more; in the order in which they are done.
 
-    def silent(self) -> str:
-        """Say who does not answer, when nothing was computed for a while; empty: all do.
+        Where workers start anew for each, `batches.resize` says how long a batch must be to be worth that.
+        """
+
+    def silent(self, asked: Asked) -> str:
+        """Say who does not answer, or what nobody has, when nothing was computed for a while; else nothing.
 
         It is called by a thread of its own, and may take as long as it wants: that is an answer, too.
         """
@@ -92,7 +100,7 @@ def open_engine(settings: EngineSettings, workers: int) -> Engine:
         wrong = f"an entry point of {ENGINE_GROUP} cannot be used"
         expected = "a class below shortloop.engines.engine.Engine, with all its methods"
         kind = load_entry_point(point, _is_engine, wrong, expected)
-    return kind(settings, settings.workers or workers)  # type: ignore[call-arg]
+    return kind(settings, settings.workers or workers)
 
 
 def _has_ray_token() -> bool:

@@ -20,7 +20,7 @@ from shortloop.base.plain import Plain
 from shortloop.base.text import one_line
 from shortloop.keys.own_code import ROOT
 from shortloop.project.project import project_directory
-from shortloop.settings.engine import EngineSettings
+from shortloop.settings.engine import NAMES, EngineSettings
 from shortloop.stages.threads import VARIABLES
 from shortloop.units.messages import HERE, SLICES, AskedOfEngine, EngineNote, engine_folder, note_file
 from shortloop.units.process_ends import ends_with_this
@@ -44,8 +44,10 @@ class RunningEngine(contextlib.AbstractContextManager["RunningEngine"]):
     def start(self) -> None:
         if self._process is not None:
             return
-        where = self.settings.address or f"{HERE}, which takes some seconds to start"
-        print(one_line(f"units are computed by {self.settings.name}, at {where}"), flush=True)
+        name, address = self.settings.name, self.settings.address
+        here = f"at {HERE}, " if name in NAMES else ""
+        where = f"at {address}" if address else f"{here}which takes some seconds to start"
+        print(one_line(f"units are computed by {name}, {where}"), flush=True)
         self._folder = tempfile.mkdtemp(prefix="shortloop-")
         cache = engine_folder()
         for left in cache.glob("here-*"):  # by a run that was killed

@@ -7,6 +7,7 @@ and is not interrupted before.
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import pickle
@@ -21,7 +22,7 @@ from multiprocessing import AuthenticationError
 from multiprocessing.connection import Connection, Listener
 from typing import Any, NoReturn, Self, cast
 
-from shortloop.base.errors import InputError
+from shortloop.base.errors import InputError, TransientError
 from shortloop.engines.engine import BUSY, CONNECT, Asked, Engine, open_engine
 from shortloop.engines.send_files import Sent, Supplies
 from shortloop.settings.engine import EngineSettings
@@ -60,7 +61,8 @@ class _Host:
         # Costs of units by their identity, as of `shortloop.stages.identity`; asked for by the pipeline.
         work, costs, asked = pickle.loads(job.recv_bytes())
         engine = self._engine.result()
-        with _Watch(engine, self._settings, job, self._tell) as watch:
+        silent = functools.partial(engine.silent, asked)
+        with _Watch(silent, self._settings, job, self._tell) as watch:
             self._compute_on(engine, job, watch, work, costs, asked)
 
     def _compute_on(
@@ -86,6 +88,10 @@ class _Host:
             contextlib.closing(engine.compute(supplies, batches, asked)) as computed,  # type: ignore[type-var]
         ):
             for units, reply in computed:
+                if reply.missing is not None:
+                    problem = f"the project is not on a node of {self._settings.name}"
+                    hint = "put it on a file system that this machine and all nodes have at the same path"
+                    raise TransientError(problem, found=reply.worker or None, hint=hint)
                 if reply.lost:
                     if failed := batches.put_back(units):
                         watch.say(failed=failed, how=reply.lost)
@@ -131,9 +137,13 @@ class _Watch:
     """Talks to a job, and tells it of an engine that computes nothing and does not answer."""
 
     def __init__(
-        self, engine: Engine, settings: EngineSettings, job: Connection, tell: Callable[[str], None]
+        self,
+        silent: Callable[[], str],
+        settings: EngineSettings,
+        job: Connection,
+        tell: Callable[[str], None],
     ) -> None:
-        self._engine, self._settings, self._job, self._tell = engine, settings, job, tell
+        self._silent, self._settings, self._job, self._tell = silent, settings, job, tell
         self._lock = threading.Lock()
         self._heard, self._since = time.monotonic(), time.time()
         self._ended = threading.Event()
@@ -179,7 +189,7 @@ class _Watch:
 
         def ask() -> None:
             try:
-                answer.set_result(self._engine.silent())
+                answer.set_result(self._silent())
             except InputError as error:
                 answer.set_result(error.message)
             except Exception as error:

@@ -17,7 +17,6 @@ from shortloop.base.plain import Plain
 from shortloop.engines.engine import Asked, Computed, Engine
 from shortloop.engines.send_files import Supplies
 from shortloop.engines.worker import compute_batch
-from shortloop.settings.engine import EngineSettings
 from shortloop.units.messages import HERE, Reply, Work
 from shortloop.units.queue import Batches
 
@@ -33,18 +32,13 @@ class JoblibEngine(Engine):
 
     message = 2e-4  # measured, as those of others: `make bench PARTS=engines`
 
-    def __init__(self, settings: EngineSettings, workers: int) -> None:
-        self._backend = settings.backend
-        self._is_given = settings.workers is not None
-        self._workers = workers
-
     def workers(self, asked: Asked) -> int:
         """Return the number of the settings, or else of `joblib.parallel_config`."""
-        return self._workers if self._is_given else int(str(asked.get("n_jobs") or self._workers))
+        return self.count if self.settings.workers else int(str(asked.get("n_jobs") or self.count))
 
     def compute(self, supplies: Supplies, batches: Batches[bytes], asked: Asked) -> Iterator[Computed]:
         """Compute batches; `asked` holds the arguments of `joblib.parallel_config`."""
-        if (backend := str(self._backend or asked.get("backend") or "loky")) not in NAMES:
+        if (backend := str(self.settings.backend or asked.get("backend") or "loky")) not in NAMES:
             problem = "unsupported joblib backend"
             hint = "for others, use the engine of that name: `SHORTLOOP_ENGINE=dask`, or ray"
             raise TransientError(problem, found=backend, expected=" or ".join(NAMES[:2]), hint=hint)

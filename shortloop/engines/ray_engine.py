@@ -105,7 +105,7 @@ class RayEngine(Engine):
             sending[keep.remote(parcel)] = cache
         return sending
 
-    def silent(self) -> str:
+    def silent(self, asked: Asked) -> str:
         alive = [each for each in ray.nodes() if each["Alive"]]
         if not alive:
             return f"no node of Ray at {self._where} is alive"

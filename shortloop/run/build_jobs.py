@@ -36,7 +36,7 @@ from shortloop.run.ready_jobs import Schedule
 from shortloop.run.runs import Recorder
 from shortloop.run.scheduler import Job, Machine, Scheduler, Turn
 from shortloop.run.sharing import Sharing, prefetched
-from shortloop.settings.engine import EngineSettings
+from shortloop.settings.engine import NAMES, EngineSettings
 from shortloop.stages.inputs import File
 from shortloop.stages.needs import Needs
 from shortloop.stages.records import EARLIER, RECORD, RETRIED
@@ -373,7 +373,7 @@ def _machine(engine: RunningEngine) -> Machine:
     slices, settings = slices_now(), engine.settings
     if not engine.is_apart:
         return Machine(cores_of_jobs(slices))
-    is_here = settings.address is None
+    is_here = settings.address is None and settings.name in NAMES
     return Machine(cores_of_jobs(slices), settings.name, settings.workers or slices, is_here)
 
 

@@ -27,7 +27,9 @@ ENGINES_WITH = {
     "backend": ("joblib",),
     "workers": ("joblib", "dask", "ray"),
     **dict.fromkeys(("ca", "certificate", "key"), ("dask",)),
+    "options": (),
 }
+OF_OTHERS = ("address", "workers", "options")  # settings that engines of entry points take
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class EngineSettings:
     address: str | None = None
     backend: Backend | None = None  # of joblib. Default: as `joblib.parallel_config` says, else loky
     workers: int | None = None  # how many are started on this machine. Default: as many as there are slices
+    # Of an engine of an entry point, as its library calls them, e.g. {slurm_partition = "long"}.
+    options: dict[str, bool | int | float | str | list[str]] | None = None
     # Files for TLS with Dask, relative to the settings. Default: as Dask is configured.
     ca: Path | None = None
     certificate: Path | None = None
@@ -130,11 +134,11 @@ def _check(settings: EngineSettings, refused: Callable[..., InputError]) -> None
     if settings.workers is not None and settings.workers < 1:
         raise refused("invalid engine setting", "workers", found=settings.workers, expected=WORKERS)
     for field, names in ENGINES_WITH.items():
-        is_theirs = name not in NAMES and field in ("address", "workers")
+        is_theirs = name not in NAMES and field in OF_OTHERS
         if getattr(settings, field) is not None and name not in names and not is_theirs:
             hint = "slices are as many as `slices` in accelerator.conf or SHORTLOOP_SLICES say"
             hint = hint if (name, field) == ("slices", "workers") else "leave it out"
-            expected = f"only with {' or '.join(names)}"
+            expected = f"only with {' or '.join(names) or 'an engine of an entry point'}"
             raise refused(f"the engine {name} has no such setting", field, expected=expected, hint=hint)
     if settings.address is not None and settings.workers is not None:
         problem = "`workers` cannot be set for a running cluster"

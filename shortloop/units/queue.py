@@ -102,10 +102,10 @@ class Batches(Generic[Unit]):
         self._units_done = 0
         self._lost: Counter[Unit] = Counter()
 
-    def resize(self, workers: int) -> None:
-        """Set how many workers there are now."""
+    def resize(self, workers: int, least: float = 0.0) -> None:
+        """Set how many workers there are now, and the seconds that a batch should take at least."""
         self._workers = max(workers, 1)
-        self._least = self._workers * self._message
+        self._least = max(self._workers * self._message, least)
 
     def expected(self, units: Sequence[Unit]) -> float:
         """Seconds that units will take, by what others took; infinite before any was computed."""

@@ -86,19 +86,16 @@ from shortloop.units.messages import HERE
 class ThreadsEngine(Engine):
     """Threads of the standard library."""
 
-    message = 1e-4
-
     def __init__(self, settings, workers):
-        self._workers = workers
+        super().__init__(settings, workers)
         self._pool = ThreadPoolExecutor(workers)
 
-    def workers(self, asked):
-        return self._workers
-
     def compute(self, supplies, batches, asked):
-        work, out = supplies.work._replace(here=("", "")), {}
+        work, out = supplies.work, {}
+        if "elsewhere" in (self.settings.options or {}):
+            work = work._replace(here=(work.here[0], "of another folder of this name"))
         while True:
-            while len(out) < self._workers and (units := batches.next()):
+            while len(out) < self.count and (units := batches.next()):
                 out[self._pool.submit(compute_batch, work, units)] = units
             if not out:
                 return
@@ -202,7 +199,17 @@ def test_an_engine_computes_the_same(project: WithPackages) -> None:
     assert (project.result("train", "A") / "predicted.npy").read_bytes() == before
     assert "threads 1.0, 2 workers" in project.shortloop("show", project.job("train", "A")).stdout
     said = project.shortloop("run", SHORTLOOP_ENGINE="thread").fails()
-    assert "slices or joblib or dask or ray or threads" in said
+    assert "slices or joblib or dask or ray or slurm or threads" in said
+
+
+def test_an_engine_that_sends_nothing_says_that_the_project_must_be_there(project: WithPackages) -> None:
+    text = (project.folder / "study.toml").read_text(encoding="utf-8")
+    engine = '[engine]\nname = "threads"\noptions = {elsewhere = true}\n'
+    project.write_study(f"{text}\n{engine}")
+    said = project.shortloop("run", "--force", "train").fails()
+    project.write_study(text)
+    assert "the project is not on a node of threads" in said
+    assert "the same path" in said
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -118,6 +119,7 @@ def test_the_variable_counts_more_and_the_rest_of_its_table_stays(tmp_path: Path
         ({"name": "dask", "address": "tcp://a:1", "workers": 3}, "engine.workers", "remove"),
         ({"name": "ray", "ca": "ca.pem"}, "engine.ca", "only with dask"),
         ({"name": "joblib", "backend": "dask"}, "engine.backend", "loky or threading"),
+        ({"name": "dask", "options": {"a": 1}}, "engine.options", "only with an engine of an entry point"),
     ],
 )
 def test_what_cannot_be_meant(table: dict[str, Any], field: str, said: str) -> None:
@@ -125,6 +127,13 @@ def test_what_cannot_be_meant(table: dict[str, Any], field: str, said: str) -> N
         engine_settings(table, Path("study.toml"), {})
     with refusal("the variable SHORTLOOP_ENGINE"):
         engine_settings(None, environ={"SHORTLOOP_ENGINE": "spark"})
+
+
+def test_an_engine_of_an_entry_point_has_options() -> None:
+    given = {"slurm_partition": "long", "timeout_min": 60, "slurm_exclusive": True}
+    found = engine_settings({"name": "slurm", "workers": 4, "options": given}, None, {})
+    assert (found.options, found.workers) == (given, 4)
+    assert EngineSettings.validated(json.loads(json.dumps(found.plain()))) == found
 
 
 def test_an_analysis_does_not_see_the_engine(tmp_path: Path) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from asyncio import CancelledError as Cancelled
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import CancelledError
 from typing import Any, TypeVar
 
@@ -15,7 +16,7 @@ from distributed.security import Security
 
 from shortloop.base.errors import TransientError
 from shortloop.base.plain import Plain
-from shortloop.engines.engine import BUSY, Asked, Computed, Engine, connected
+from shortloop.engines.engine import BUSY, Asked, Computed, Engine, Resources, connected
 from shortloop.engines.handed_out import HandedOut
 from shortloop.engines.send_files import AGAIN, Supplies
 from shortloop.engines.worker import compute_batch, keep_parcel
@@ -29,6 +30,7 @@ PATIENCE = 5.0  # s that the scheduler may take for what was computed, the first
 LOOK_EVERY = 1.0  # s: how many workers there are
 MOMENT = 0.01  # s
 FIRST = 10  # before batches
+GPU = "GPU"  # resource of workers that have some, as Dask's documentation calls it
 REACH = 1.0  # s that a worker may take to answer this machine
 QUIETLY = {  # monitoring that a cluster for a run does without; it takes a tenth of a core
     "distributed.worker.profile.enabled": False,
@@ -55,15 +57,15 @@ class DaskEngine(Engine):
         self._where = settings.address or HERE
         self._is_elastic = settings.address is not None  # as far as can be known
         self._client = _client(settings, self._cluster)
-        self._threads: dict[str, int] = {}  # of each worker, by its address
+        self._known: dict[str, Resources] = {}  # of each worker, by its address
         self._until = 0.0
         self._reached: dict[str, bool] = {}  # whether this machine can call a worker
 
     def workers(self, asked: Asked) -> int:
-        if time.monotonic() > self._until or not self._threads:
-            self._threads = dict(self._answered(self._client.nthreads))
+        if time.monotonic() > self._until or not self._known:
+            self._known = _known(self._answered(lambda: self._client.sync(self._client.scheduler.identity)))
             self._until = time.monotonic() + LOOK_EVERY
-        return sum(self._threads.values())
+        return _room(self._known.values(), asked)
 
     def compute(self, supplies: Supplies, batches: Batches[bytes], asked: Asked) -> Iterator[Computed]:
         out: HandedOut[Any] = HandedOut(batches)
@@ -73,7 +75,7 @@ class DaskEngine(Engine):
         try:
             while True:
                 self._send(supplies, sending, done)
-                self._hand_out(supplies, batches, out, done)
+                self._hand_out(supplies, batches, out, done, asked)
                 if out.is_over and not (supplies.under_way and batches.has_next()):
                     return
                 if not done.has_ready():
@@ -100,17 +102,23 @@ class DaskEngine(Engine):
             with contextlib.suppress(Exception):  # it may have ended
                 self._client.cancel([*out, *sending])
 
-    def _hand_out(self, supplies: Supplies, batches: Batches[bytes], out: HandedOut[Any], done: Any) -> None:
+    def _hand_out(
+        self, supplies: Supplies, batches: Batches[bytes], out: HandedOut[Any], done: Any, asked: Asked
+    ) -> None:
         """Submit batches for all workers that may have some; a cluster that grows begins with none."""
-        workers, where = self.workers({}), None
+        workers, where = self.workers(asked), None
         batches.resize(workers)
         if waiting := supplies.waiting():
-            where = [each for each in self._threads if each not in waiting]
-            workers = sum(self._threads[each] for each in where)
+            where = [each for each in self._known if each not in waiting]
+            workers = _room([self._known[each] for each in where], asked)
         else:
             workers = max(workers, 1)
-        more = {"pure": False, "workers": where, "allow_other_workers": where is not None}
-        while out.has_room(workers, AHEAD, self._is_elastic):
+        more: dict[str, Any] = {"pure": False, "workers": where, "allow_other_workers": where is not None}
+        if gpus := Resources.of(asked).gpus:
+            more["resources"] = {GPU: gpus}
+        # Dask counts neither memory nor several threads of a task: then no batch may wait at a worker.
+        counts = asked.keys().isdisjoint(("cores", "memory"))
+        while out.has_room(workers, AHEAD if counts else 1, self._is_elastic and counts):
             if (batch := out.next()) is None:
                 return
             future = self._client.submit(_compute, supplies.work, batch.units, **more)
@@ -119,19 +127,19 @@ class DaskEngine(Engine):
 
     def _send(self, supplies: Supplies, sending: dict[Any, str], done: Any) -> None:
         for cache, workers, parcel in supplies.parcels(self._shared):
-            there = [*workers & self._threads.keys()] or [*workers]
+            there = [*workers & self._known.keys()] or [*workers]
             future = self._client.submit(keep_parcel, parcel, pure=False, priority=FIRST, workers=there)
             sending[future] = cache
             done.add(future)
         for future, cache in [*sending.items()]:
-            if not supplies.workers_of(cache) & self._threads.keys():  # the task would wait forever
+            if not supplies.workers_of(cache) & self._known.keys():  # the task would wait forever
                 del sending[future]
                 self._client.cancel([future])
                 supplies.came(cache, None)
 
     def _shared(self, parcel: Parcel, workers: set[str]) -> Any:
         """Put a parcel into the memory of a worker, from which others fetch it; else return the parcel."""
-        worker = next(iter(workers & self._threads.keys() or workers))
+        worker = next(iter(workers & self._known.keys() or workers))
         with contextlib.suppress(KeyError, *LOST):  # the worker has ended, or takes nothing for a while
             (shared,) = self._client.scatter(
                 [parcel], workers=[worker], hash=False, direct=self._reaches(worker), timeout=LOOK_EVERY
@@ -207,12 +215,27 @@ class DaskEngine(Engine):
         seen = {address: each["last_seen"] for address, each in known["workers"].items()}
         if not seen:
             return f"Dask's scheduler at {self._where} has no workers: start some"
+        if lacking := Resources(gpus=Resources.of(asked).gpus).lacking(_known(known).values()):
+            start = f"start some with `--resources {GPU}=…`"
+            return f"no worker of Dask's scheduler at {self._where} has {lacking}: {start}"
         quiet = {address: when for address, when in seen.items() if time.time() - when > QUIET}
         if len(quiet) < len(seen):  # others compute what these have
             return ""
         first = min(quiet, key=lambda address: quiet[address])
         when = time.strftime("%H:%M:%S", time.localtime(quiet[first]))
         return f"no worker of Dask's scheduler at {self._where} is heard of; {first} was at {when}"
+
+
+def _known(scheduler: Any) -> dict[str, Resources]:
+    return {
+        address: Resources(each["nthreads"], each["memory_limit"] or math.inf, each["resources"].get(GPU, 0))
+        for address, each in scheduler["workers"].items()
+    }
+
+
+def _room(workers: Collection[Resources], asked: Asked) -> int:
+    """How many batches there is room for; one that needs more than there is has the workers alone."""
+    return max(Resources(*map(sum, zip(*workers))).times(Resources.of(asked)), 1) if workers else 0
 
 
 def _compute(work: Work, units: list[bytes]) -> Reply:

@@ -8,7 +8,7 @@ import secrets
 import socket
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, wait
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeVar
 from shortloop.base.errors import TransientError
 from shortloop.base.extras import entry_point, load_entry_point, need
 from shortloop.base.plain import Plain
+from shortloop.base.text import counted, listed
 from shortloop.engines.send_files import Supplies
 from shortloop.settings.engine import ENGINE_GROUP, EngineSettings
 from shortloop.units.messages import Reply
@@ -31,8 +32,38 @@ ENGINES = {
 # Import names of the libraries that each engine needs; extras have the names of the engines.
 LIBRARIES = {"joblib": ("joblib",), "dask": ("dask", "distributed"), "ray": ("ray",)}
 T = TypeVar("T")
-# What a job asks of the engine: as of `joblib.parallel_config`, and `resources` that its stage declares.
+# What a job asks of the engine: as of `joblib.parallel_config`, and the `Resources` that its stage declares.
 Asked = Mapping[str, Plain]
+
+
+class Resources(NamedTuple):
+    """What each batch of a job needs, or a worker or node has."""
+
+    cores: float = 1
+    memory: float = 0  # bytes
+    gpus: float = 0
+
+    @classmethod
+    def of(cls, asked: Asked) -> Resources:
+        return cls(*(float(str(asked.get(name, usual))) for name, usual in cls._field_defaults.items()))
+
+    def times(self, needed: Resources) -> int:
+        """How many batches have room at a time."""
+        return int(min(has / each for has, each in zip(self, needed) if each))  # memory may be endless
+
+    def lacking(self, those: Iterable[Resources]) -> str:
+        """Say what none of those has that is needed; empty: one has it all."""
+        known = [*those]
+        if any(each.times(self) for each in known):
+            return ""
+        most = map(max, zip(Resources(0), *known))
+        words = (
+            counted(int(self.cores), "core"),
+            f"{self.memory / 1e9:,.6g} GB of memory",
+            counted(int(self.gpus), "GPU"),
+        )
+        lack = [word for word, needed, has in zip(words, self, most) if needed > has]
+        return listed(lack or [word for word, needed in zip(words, self) if needed])
 
 
 class Computed(NamedTuple):

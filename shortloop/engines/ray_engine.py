@@ -18,7 +18,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from shortloop.base.errors import TransientError
 from shortloop.base.plain import Plain
-from shortloop.engines.engine import Asked, Computed, Engine, connected
+from shortloop.engines.engine import Asked, Computed, Engine, Resources, connected
 from shortloop.engines.handed_out import HandedOut
 from shortloop.engines.send_files import AGAIN, Supplies
 from shortloop.engines.worker import compute_batch, keep_parcel
@@ -52,7 +52,7 @@ class RayEngine(Engine):
         self._keep = ray.remote(num_cpus=0, max_retries=0)(keep_parcel)
 
     def workers(self, asked: Asked) -> int:
-        return int(ray.cluster_resources().get("CPU", 0))
+        return sum(each.times(Resources.of(asked)) for each in _nodes().values())
 
     def compute(self, supplies: Supplies, batches: Batches[bytes], asked: Asked) -> Iterator[Computed]:
         work, put = supplies.work, ray.put(supplies.work)
@@ -67,7 +67,7 @@ class RayEngine(Engine):
                 sending |= self._sent(supplies)
                 if supplies.work is not work:
                     work, put = supplies.work, ray.put(supplies.work)
-                self._hand_out(supplies, put, out, workers)
+                self._hand_out(supplies, put, out, workers, Resources.of(asked))
                 if out.is_over and not (supplies.under_way and batches.has_next()):
                     return
                 if not [*out, *sending]:
@@ -86,14 +86,17 @@ class RayEngine(Engine):
                 for each in [*out, *sending]:
                     ray.cancel(each, force=True)
 
-    def _hand_out(self, supplies: Supplies, work: Any, out: HandedOut[Any], workers: int) -> None:
+    def _hand_out(
+        self, supplies: Supplies, work: Any, out: HandedOut[Any], workers: int, needed: Resources
+    ) -> None:
         """Submit batches to all nodes that may have some."""
+        more = {"num_cpus": needed.cores, "num_gpus": needed.gpus or None, "memory": needed.memory or None}
         while out.has_room(workers, AHEAD, self._is_elastic):
-            if (node := self._where_to(supplies, out)) == NOWHERE:
+            if (node := self._where_to(supplies, out, needed)) == NOWHERE:
                 return
             if (batch := out.next()) is None:
                 return
-            compute = self._compute.options(scheduling_strategy=_only(node) if node else "DEFAULT")
+            compute = self._compute.options(scheduling_strategy=_only(node) if node else "DEFAULT", **more)
             batch.where = node
             out.add(compute.remote(work, batch.units), batch)
 
@@ -106,24 +109,20 @@ class RayEngine(Engine):
         return sending
 
     def silent(self, asked: Asked) -> str:
-        alive = [each for each in ray.nodes() if each["Alive"]]
-        if not alive:
+        if not (alive := _nodes()):
             return f"no node of Ray at {self._where} is alive"
-        if not sum(each["Resources"].get("CPU", 0) for each in alive):
+        if not any(each.cores for each in alive.values()):
             return f"Ray at {self._where} has no CPUs: start a node with some (`ray start --address=…`)"
-        return ""
+        lacking = Resources.of(asked).lacking(alive.values())
+        return f"no node of Ray at {self._where} has {lacking}, as the stage asks for" if lacking else ""
 
-    def _where_to(self, supplies: Supplies, out: HandedOut[Any]) -> str:
+    def _where_to(self, supplies: Supplies, out: HandedOut[Any], needed: Resources) -> str:
         """Return the node that may get a batch now; empty: any."""
         if not (waiting := supplies.waiting()):
             return ""
         there = Counter(each.where for each in out.batches())
-        ready = {
-            each["NodeID"]: int(each["Resources"].get("CPU", 0))
-            for each in ray.nodes()
-            if each["Alive"] and each["NodeID"] not in waiting
-        }
-        free = {node: cores for node, cores in ready.items() if there[node] < AHEAD * cores}
+        ready = {node: each.times(needed) for node, each in _nodes().items() if node not in waiting}
+        free = {node: room for node, room in ready.items() if there[node] < AHEAD * room}
         return min(free, key=lambda node: there[node] / free[node], default=NOWHERE)
 
     def _kept(self, done: Any) -> tuple[str, str] | None:
@@ -161,6 +160,15 @@ class RayEngine(Engine):
 def _compute(work: Work, units: list[bytes]) -> Reply:
     reply = compute_batch(work, units)
     return reply if reply.missing is None else reply._replace(worker=ray.get_runtime_context().get_node_id())
+
+
+def _nodes() -> dict[str, Resources]:
+    """Nodes that are alive."""
+    return {
+        each["NodeID"]: Resources(*(each["Resources"].get(name, 0) for name in ("CPU", "memory", "GPU")))
+        for each in ray.nodes()
+        if each["Alive"]
+    }
 
 
 def _only(node: str) -> Any:

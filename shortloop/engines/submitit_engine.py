@@ -17,7 +17,7 @@ from submitit.core.utils import FailedJobError, FailedSubmissionError, Uncomplet
 
 from shortloop.base.errors import TransientError
 from shortloop.base.plain import Plain
-from shortloop.engines.engine import Asked, Computed, Engine
+from shortloop.engines.engine import Asked, Computed, Engine, Resources
 from shortloop.engines.send_files import AGAIN, Supplies
 from shortloop.engines.worker import compute_batch
 from shortloop.settings.engine import EngineSettings
@@ -76,11 +76,17 @@ class SubmititEngine(Engine):
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _executor(self, asked: Asked) -> submitit.Executor:
+        options = {"name": "shortloop", "timeout_min": MINUTES, **(self.settings.options or {})}
+        needed = Resources.of(asked)
+        if "cores" in asked:
+            options["cpus_per_task"] = int(needed.cores)
+        if needed.memory:
+            options["mem_gb"] = needed.memory / 2**30
+        if needed.gpus:
+            options["gpus_per_node"] = int(needed.gpus)
         try:
             executor = submitit.AutoExecutor(self._folder, self.settings.address or SLURM)
-            executor.update_parameters(
-                **{"name": "shortloop", "timeout_min": MINUTES, **(self.settings.options or {})}
-            )
+            executor.update_parameters(**options)
         except (AssertionError, NameError, RuntimeError, TypeError, ValueError) as error:
             hint = "see submitit's documentation for `options`; sbatch and srun must be on this machine"
             problem = "Slurm cannot be used so"

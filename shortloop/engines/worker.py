@@ -41,11 +41,13 @@ KEPT = 30.0  # s that a process waits for a batch, and a forkserver for a job
 STARTS = 5  # of a forkserver, as code may be edited again and again
 LOOK_EVERY = 0.1  # s: how much memory a process needs
 LOG_END = 2000  # characters of its log
+GPUS = "CUDA_VISIBLE_DEVICES"  # of the environment; Ray sets it for each task of one process
 
 
 def compute_batch(work: Work, units: Sequence[bytes], memory: float | None = None) -> Reply:
     """Have a process compute units; it is ended if it and this worker need more bytes of memory."""
     found = ""
+    work = work._replace(key=f"{work.key} {os.environ.get(GPUS, '')}")
     try:
         connection = _processes.take(work)
     except NodeLacksFiles as error:
@@ -257,7 +259,7 @@ class Placed(NamedTuple):
     @property
     def key(self) -> tuple[str, ...]:
         """Modules of two projects, paths or environments may have the same names."""
-        surroundings = self.job["surroundings"].items()
+        surroundings = {**self.job["surroundings"], GPUS: os.environ.get(GPUS, "")}.items()
         return self.job["project"], *self.job["path"], *(f"{name}={each}" for name, each in surroundings)
 
 

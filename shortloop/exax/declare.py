@@ -27,6 +27,7 @@ def stage(
     operation_counts: Callable[..., Mapping[str, float]] | None = None,
     cores: int = 1,
     memory: int | str = 0,
+    gpus: int = 0,
     retries: int = 0,
     timeout: float | str | None = None,
     on_error: str = STOP,
@@ -39,6 +40,7 @@ def stage(
     operation_counts: Callable[..., Mapping[str, float]] | None = None,
     cores: int = 1,
     memory: int | str = 0,
+    gpus: int = 0,
     retries: int = 0,
     timeout: float | str | None = None,
     on_error: str = STOP,
@@ -66,7 +68,7 @@ def stage(
     operation_counts : callable, optional
         Takes what the stage is given, by the names of its parameters, and counts what all units take together
         as `Stage.operation_counts` does; `shortloop limits` compares it with what the machine can do.
-    cores, memory, retries, timeout, on_error
+    cores, memory, gpus, retries, timeout, on_error
         As of `Stage`: how it is computed. All but `on_error` are part of no key.
 
     Returns
@@ -95,7 +97,8 @@ def stage(
     """
     if function is not None:
         return _declared(function, None, False, None, {})
-    needs = {"cores": cores, "memory": memory, "retries": retries, "timeout": timeout, "on_error": on_error}
+    needs: dict[str, object] = {"cores": cores, "memory": memory, "gpus": gpus}
+    needs |= {"retries": retries, "timeout": timeout, "on_error": on_error}
     return lambda decorated: _declared(decorated, units, allow_empty, operation_counts, needs)
 
 

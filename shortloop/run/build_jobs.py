@@ -284,7 +284,8 @@ class Executor(Run, AbstractContextManager["Executor"]):
         if self._engine is None or not self._engine.is_apart or is_shared:
             return
         if job.needs.has_units:
-            self._engine.announce(wanted.caption, wanted.call.joblib, lambda: self._seconds_here(wanted))
+            asked = {**wanted.call.joblib, **job.needs.resources}
+            self._engine.announce(wanted.caption, asked, lambda: self._seconds_here(wanted))
         elif any(self._machine.needs(each.stage).has_units for each in self.scheduler.left()):
             self._engine.start()  # which takes seconds, while jobs without units are computed
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, cast
 
+from shortloop.base.plain import Plain
 from shortloop.exax import client
 from shortloop.exax.client import Exax
 from shortloop.exax.cost import progress_of
@@ -29,6 +30,7 @@ LOOK_EVERY = 0.02  # s, for a core to spare, while jobs could start
 ENDING = 10.0  # s that jobs may take to end
 OVERLAP = 2  # times the cores, for processes of all jobs together, most of which wait
 MOST = 64  # jobs at a time
+RESOURCES = ("cores", "memory", "gpus")  # that stages declare, and engines have
 
 
 class _Lock:
@@ -121,6 +123,14 @@ class JobNeeds(NamedTuple):
         """True if no job needs less."""
         return self.declared.cores == 1 and not self.declared.memory
 
+    @property
+    def resources(self) -> dict[str, Plain]:
+        """What its units ask of an engine, where that is more than usual."""
+        usual, found = Needs(), self.declared
+        return {
+            name: getattr(found, name) for name in RESOURCES if getattr(found, name) != getattr(usual, name)
+        }
+
 
 @dataclass
 class Job:
@@ -157,14 +167,19 @@ class Machine:
         """True if a job can start beside those that are running."""
         if not running:
             return True
-        memory = needs.declared.memory + sum(each.needs.declared.memory for each in running)
-        if len(running) >= MOST or (needs.declared.memory > 0 and memory > self._memory):
+        here = self._here(needs)
+        memory = here.memory + sum(self._here(each.needs).memory for each in running)
+        if len(running) >= MOST or (here.memory > 0 and memory > self._memory):
             return False
         used = [*map(self._busy, running)]
         busy, processes = sum(each[0] for each in used), sum(each[1] for each in used)
         limit = OVERLAP * (self.cores if self._is_here else self.cores + self._workers)
-        width = self._workers if needs.has_units else needs.declared.cores
-        return busy + needs.declared.cores <= self.cores and processes + width <= limit
+        width = self._workers if needs.has_units else here.cores
+        return busy + here.cores <= self.cores and processes + width <= limit
+
+    def _here(self, needs: JobNeeds) -> Needs:
+        """What a job needs of this machine, if its units are computed elsewhere or not."""
+        return needs.declared if self._is_here or not needs.has_units else Needs()
 
     def _busy(self, job: Job) -> tuple[int, int]:
         """Cores that a job keeps busy now, and processes that it has or may soon have."""

@@ -1,7 +1,7 @@
-"""Resources and error handling of a stage: cores, memory, retries, timeout, on_error.
+"""Resources and error handling of a stage: cores, memory, gpus, retries, timeout, on_error.
 
-`cores`, `memory`, `retries` and `timeout` are part of no key, so nothing that a stage computes may depend on
-them: a class gives them up when it is made, and its code cannot read them.
+`cores`, `memory`, `gpus`, `retries` and `timeout` are part of no key, so nothing that a stage computes may
+depend on them: a class gives them up when it is made, and its code cannot read them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from shortloop.base.errors import InputError
 
 STOP, KEEP = "stop", "keep"  # at a failing unit a job ends, or keeps an error in place of its values
-NOT_IN_KEY = ("cores", "memory", "retries", "timeout")
+NOT_IN_KEY = ("cores", "memory", "gpus", "retries", "timeout")
 AMOUNT = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([A-Za-z]+)\s*")
 DURATIONS = ((86400, "d day"), (3600, "h hour"), (60, "min minute"), (1, "s sec second"))
 SECONDS = {name + s: seconds for seconds, names in DURATIONS for name in names.split() for s in ("", "s")}
@@ -32,6 +32,7 @@ class Needs:
 
     cores: int = 1
     memory: int = 0
+    gpus: int = 0
     retries: int = 0
     timeout: float | None = None
     on_error: str = STOP
@@ -101,7 +102,7 @@ def _checked(kind: type, name: str, value: Any) -> Any:
     is_count = is_finite and type(size) is int
     fits, expected = {
         "cores": (is_count and size >= 1, "a whole number, 1 at least"),
-        "retries": (is_count, "a whole number, 0 at least"),
+        **dict.fromkeys(("gpus", "retries"), (is_count, "a whole number, 0 at least")),
         "memory": (is_finite and (is_text or size == int(size)), 'a number of bytes, or e.g. "30 GB"'),
         "timeout": (
             value is None or (is_finite and size > 0),

@@ -127,10 +127,12 @@ class Stage:
     takes over the rows of a job with fewer, see `have`, and its results are as if it had begun anew. Units of
     such a stage give no files, as earlier ones are not taken over."""
     cores: ClassVar[int] = cast("int", Hidden("cores"))
-    """How many cores a unit uses; of a stage without units, a job. Like `memory`, `retries` and `timeout`,
-    it is part of no key, and code of the stage cannot read it. Default: 1."""
+    """How many cores a unit uses; of a stage without units, a job. Like `memory`, `gpus`, `retries` and
+    `timeout`, it is part of no key, and code of the stage cannot read it. Default: 1."""
     memory: ClassVar[int | str] = cast("int", Hidden("memory"))
-    """Memory that a job uses, in bytes or as ``"30 GB"``. Default: not known."""
+    """Memory that a job uses, in bytes or as ``"30 GB"``; on an engine, a unit. Default: not known."""
+    gpus: ClassVar[int] = cast("int", Hidden("gpus"))
+    """How many GPUs a unit uses, on engines that know those of their nodes. Default: 0."""
     retries: ClassVar[int] = cast("int", Hidden("retries"))
     """How often a unit that fails is computed again before it counts as failed. Default: 0."""
     timeout: ClassVar[float | str | None] = cast("float", Hidden("timeout"))
@@ -138,7 +140,7 @@ class Stage:
     on_error: ClassVar[str] = STOP
     """``"stop"``: a unit that fails ends the job. ``"keep"``: missing values take the place of its own, its
     error is kept, and the next run computes it again."""
-    _needs: ClassVar[Needs] = Needs()  # the five above, of the class and its bases; see `needs_of`
+    _needs: ClassVar[Needs] = Needs()  # the six above, of the class and its bases; see `needs_of`
 
     partition: str | None = None
     """Part of the data; None: all."""

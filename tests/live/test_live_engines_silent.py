@@ -1,4 +1,4 @@
-"""A cluster that grows, freezes or has nobody: the run goes on, or says who does not answer."""
+"""A cluster that grows, freezes, has nobody or no such resource: the run goes on, or says what is wrong."""
 
 from __future__ import annotations
 
@@ -16,15 +16,17 @@ import pytest
 from deploy_compose import free_port, listens
 from live_project import SHORTLOOP, EmptyProject, fixture_of, script, stages, wait_for
 
+from shortloop.base.extras import is_installed
+
 pytest.importorskip("distributed", reason="distributed is not installed")
 HOST = "127.0.0.1"
 METHODS = """\
-# large
+# hungry
 def each():
     return {f"u{n}": n for n in range(3)}
 
 @stage(units=each)
-def large(n, megabytes: int):
+def hungry(n, megabytes: int):
     import numpy as np, time
     values = np.ones(megabytes * 125_000 if n == 1 else 10)
     time.sleep(0.3)
@@ -39,33 +41,74 @@ def wait(n, number: int, seconds: float, salt: int):
     time.sleep(seconds)
     return {"y": n + salt}
 """
+ASKING = """\
+# {name}
+def each(number: int):
+    return {{f"u{{n}}": n for n in range(number)}}
+
+@stage(units=each, {asks})
+def {name}(n, number: int, seconds: float, salt: int):
+    import os, time
+    began = time.time()
+    time.sleep(seconds)
+    with open(os.environ["SEEN"], "a") as stream:
+        stream.write(f"{{began}} {{time.time()}} {{os.environ.get('WORKER', '')}}\\n")
+    return {{"y": n + salt}}
+"""
+ASKS = {"gpu": "gpus=1", "wide": "cores=2", "large": "memory='900 TB'"}
 SCRIPT = """\
 from shortloop import Settings, pipeline
 
 class Waits(Settings):
+    stage: str
     number: int
     seconds: float
     salt: int
 
 @pipeline(settings="waits.toml")
 def main(run, settings: Waits):
-    return run.build("wait", number=settings.number, seconds=settings.seconds, salt=settings.salt)
+    return run.build(settings.stage, number=settings.number, seconds=settings.seconds, salt=settings.salt)
 """
 
 
 class Waiting(EmptyProject):
-    sources: ClassVar = {**stages(METHODS), "build_scripts/build_waits.py": SCRIPT}
+    sources: ClassVar = {
+        **stages("\n".join([METHODS, *(ASKING.format(name=name, asks=each) for name, each in ASKS.items())])),
+        "build_scripts/build_waits.py": SCRIPT,
+    }
     salt = 0
     before: set[Path]
 
+    @property
+    def seen(self) -> Path:
+        """Beginnings and ends of units of stages that ask for something, and their workers."""
+        return self.folder / ".seen"
+
+    def environment(self, **more: str) -> dict[str, str]:
+        return {**super().environment(**more), "SEEN": str(self.seen)}
+
+    def at_a_time(self) -> tuple[int, set[str]]:
+        """Return how many units were computed at a time, at most, and their workers; forget what was seen."""
+        rows = [line.split(" ") for line in self.seen.read_text().splitlines()]
+        self.seen.unlink()
+        spans = [(float(began), float(ended)) for began, ended, _ in rows]
+        most = max(sum(each[0] <= began < each[1] for each in spans) for began, _ in spans)
+        return most, {worker for _, _, worker in rows}
+
     def begin(
-        self, address: str, number: int = 12, seconds: float = 0.3, **engine: object
+        self, address: str, number: int = 12, seconds: float = 0.3, stage: str = "wait", **engine: object
     ) -> subprocess.Popen[str]:
         """Begin a run of units that nobody has computed yet."""
         self.salt += 1
         self.before = {*self.progress()}
-        table = {"name": "dask", "address": address, "silence": 4, **engine}
-        lines = [f"number = {number}", f"seconds = {seconds}", f"salt = {self.salt}", "[engine]"]
+        table = {"name": "dask", **({"address": address} if address else {}), "silence": 4, **engine}
+        lines = [
+            f"stage = {stage!r}",
+            f"number = {number}",
+            f"seconds = {seconds}",
+            f"salt = {self.salt}",
+            "[engine]",
+        ]
         lines += [f"{name} = {each!r}" for name, each in table.items()]
         self.write("waits.toml", "\n".join(lines) + "\n")
         return self.popen(SHORTLOOP, "run", "waits")
@@ -82,28 +125,23 @@ class Waiting(EmptyProject):
 class Cluster:
     """A scheduler of Dask, and workers without a nanny, each a process."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, seen: Path) -> None:
+        self.seen = seen
         self.folder, self.port = folder, free_port()
         self.address = f"tcp://{HOST}:{self.port}"
         self.started: dict[str, subprocess.Popen[bytes]] = {}
         self._start("scheduler", "--host", HOST, "--port", str(self.port), "--no-dashboard")
         wait_for(lambda: listens(HOST, self.port))
 
-    def worker(self, name: str, *options: str) -> None:
-        more = [
-            "--no-nanny",
-            "--nthreads",
-            "1",
-            "--no-dashboard",
-            "--local-directory",
-            str(self.folder / name),
-        ]
-        self._start("worker", self.address, *more, *options, name=name)
+    def worker(self, name: str, *more: str, threads: int = 1) -> None:
+        more = (*more, "--nthreads", str(threads), "--local-directory", str(self.folder / name))
+        self._start("worker", self.address, "--no-nanny", "--no-dashboard", *more, name=name)
 
     def _start(self, what: str, *arguments: str, name: str = "") -> None:
         command = [sys.executable, "-m", "distributed.cli.dask_" + what, *arguments]
         log = (self.folder / f"{name or what}.log").open("wb")
-        self.started[name or what] = subprocess.Popen(command, stdout=log, stderr=log)
+        environment = {**os.environ, "SEEN": str(self.seen), "WORKER": name}
+        self.started[name or what] = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
 
     def workers(self, *names: str, options: Sequence[str] = ()) -> None:
         for name in names:
@@ -126,9 +164,9 @@ project = fixture_of(Waiting, server=False)
 
 
 @pytest.fixture
-def cluster() -> Iterator[Cluster]:
+def cluster(project: Waiting) -> Iterator[Cluster]:
     with tempfile.TemporaryDirectory(prefix="sl-") as folder:
-        started = Cluster(Path(folder))
+        started = Cluster(Path(folder), project.seen)
         yield started
         started.end()
 
@@ -222,11 +260,50 @@ if __name__ == "__main__":
 def test_a_unit_that_needs_more_memory_than_its_worker_has_is_named(
     project: Waiting, cluster: Cluster
 ) -> None:
-    project.write("build_scripts/build_large.py", script('return run.build("large", megabytes=700)'))
+    project.write("build_scripts/build_hungry.py", script('return run.build("hungry", megabytes=700)'))
     cluster.workers("one", options=["--memory-limit", "500MiB"])
-    said = project.shortloop("run", "large", SHORTLOOP_ENGINE=f"dask:{cluster.address}").fails()
-    assert "u1 of large" in said
+    said = project.shortloop("run", "hungry", SHORTLOOP_ENGINE=f"dask:{cluster.address}").fails()
+    assert "u1 of hungry" in said
     assert "and its worker has 524 MB, each time that it was tried" in said
+
+
+def test_units_that_ask_for_a_gpu_are_where_one_is(project: Waiting, cluster: Cluster) -> None:
+    cluster.workers("one")
+    run = project.begin(cluster.address, number=4, stage="gpu", when_silent="wait")
+    assert run.stdout is not None
+    lacking = f"no worker of Dask's scheduler at {cluster.address} has 1 GPU: start some"
+    while lacking not in (line := run.stdout.readline()):
+        assert line, "it has ended"
+    cluster.worker("two", "--resources", "GPU=1", threads=2)
+    said, _ = run.communicate(timeout=60)
+    assert run.returncode == 0, said
+    assert project.at_a_time() == (1, {"two"})
+
+
+@pytest.mark.slow
+def test_units_that_use_several_cores_have_several_threads(project: Waiting, cluster: Cluster) -> None:
+    for name in ("one", "two"):
+        cluster.worker(name, threads=2)
+    cluster.workers()
+    for stage, most in (("wide", 2), ("large", 1)):  # no worker has that much: each has them all
+        run = project.begin(cluster.address, number=8, stage=stage)
+        said, _ = run.communicate(timeout=60)
+        assert run.returncode == 0, said
+        assert project.at_a_time()[0] == most
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not is_installed("ray"), reason="ray is not installed")
+def test_ray_counts_what_units_ask_for(project: Waiting) -> None:
+    run = project.begin("", number=4, stage="wide", name="ray", workers=2)
+    said, _ = run.communicate(timeout=60)
+    assert run.returncode == 0, said
+    assert project.at_a_time()[0] == 1
+    for stage, lacking in (("gpu", "1 GPU"), ("large", "900,000 GB of memory")):
+        run = project.begin("", number=4, stage=stage, name="ray", workers=2)
+        said, _ = run.communicate(timeout=60)
+        assert run.returncode == 1
+        assert f"no node of Ray at this machine has {lacking}, as the stage asks for; the job ends" in said
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,9 @@ def test_memory_and_cores_that_a_stage_needs() -> None:
     assert not machine.has_room(wide, [job(ALONE)] * 2)
     assert not machine.has_room(ALONE, [job(wide), job(ALONE)])
     assert machine.has_room(JobNeeds(Needs(cores=99), False), [])
+    elsewhere = JobNeeds(Needs(cores=99, memory=2 * most), True)
+    assert Machine(4, "dask", 4, is_here=False).has_room(elsewhere, [job(ALONE)])
+    assert not machine.has_room(elsewhere, [job(ALONE)])
 
 
 class Runs:

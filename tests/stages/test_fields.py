@@ -17,7 +17,7 @@ from toy_stages import Numbers, Powers, task_of
 from shortloop.base.errors import TransientError
 from shortloop.exax.declare import stage
 from shortloop.stages.dataset import Dataset
-from shortloop.stages.needs import Needs, amount_of, needs_of
+from shortloop.stages.needs import NOT_IN_KEY, Needs, amount_of, needs_of
 from shortloop.stages.results import Where
 from shortloop.stages.stage import STAGE_OF, File, Job, Stage
 from shortloop.stages.task import REQUIRED, Task, costs_of, fields_of, open_stage, typed_options
@@ -276,7 +276,14 @@ def test_numbers_and_costs(monkeypatch: pytest.MonkeyPatch, said: Any, costs: li
         costs_of(Counted())
 
 
-USUAL: dict[str, Any] = {"cores": 1, "memory": 0, "retries": 0, "timeout": None, "on_error": "stop"}
+USUAL: dict[str, Any] = {
+    "cores": 1,
+    "memory": 0,
+    "gpus": 0,
+    "retries": 0,
+    "timeout": None,
+    "on_error": "stop",
+}
 
 
 class Careful(Stage):
@@ -284,6 +291,7 @@ class Careful(Stage):
 
     cores = 2
     memory = "30 GB"
+    gpus = 1
     retries: ClassVar[int] = 2
     timeout: ClassVar[float | str | None] = "5 min"
     on_error = "keep"
@@ -297,23 +305,23 @@ class Quicker(Careful):
 
 def test_a_class_or_a_function_declares_what_it_needs() -> None:
     assert needs_of(Stage) == Needs(**USUAL)
-    assert needs_of(Careful) == Needs(2, 30_000_000_000, 2, 300.0, "keep")
-    assert needs_of(Quicker) == Needs(2, 30_000_000_000, 2, 1.5, "keep")
+    assert needs_of(Careful) == Needs(2, 30_000_000_000, 1, 2, 300.0, "keep")
+    assert needs_of(Quicker) == Needs(2, 30_000_000_000, 1, 2, 1.5, "keep")
     assert not fields_of(Careful).options
 
     def none() -> dict[str, object]:
         return {}
 
-    @stage(units=none, retries=1, timeout="2 h", cores=3, memory="1 GiB", on_error="keep")
+    @stage(units=none, retries=1, timeout="2 h", cores=3, memory="1 GiB", gpus=2, on_error="keep")
     def slope(rows):  # type: ignore[no-untyped-def]
         return {"slope": rows}
 
-    assert needs_of(getattr(slope, STAGE_OF)) == Needs(3, 2**30, 1, 7200.0, "keep")
+    assert needs_of(getattr(slope, STAGE_OF)) == Needs(3, 2**30, 2, 1, 7200.0, "keep")
     limits = {300: "5 min", 90: "90 s", 7200: "2 h", 0.5: "0.5 s", 86400: "1 d"}
     assert {seconds: Needs(timeout=seconds).limit for seconds in limits} == limits
 
 
-@pytest.mark.parametrize("name", ["cores", "memory", "retries", "timeout"])
+@pytest.mark.parametrize("name", NOT_IN_KEY)
 def test_code_of_a_stage_cannot_read_what_is_in_no_key(name: str) -> None:
     for where in (Careful, Quicker, Careful(), Stage):
         with pytest.raises(AttributeError, match=f"{name} of .* cannot be read: it is not part of the key"):
@@ -323,6 +331,7 @@ def test_code_of_a_stage_cannot_read_what_is_in_no_key(name: str) -> None:
 
 REFUSED: dict[str, list[Any]] = {
     "cores": [0, 1.5, True],
+    "gpus": [-1, 0.5, "1"],
     "retries": [-1, "2"],
     "timeout": [0, "5 parsecs", "soon", float("nan"), True],
     "memory": ["30 gigs", -1, 0.5],

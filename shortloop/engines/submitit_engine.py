@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import socket
+import subprocess
 import time
 from collections import deque
 from collections.abc import Collection, Iterator
@@ -32,6 +34,8 @@ MINUTES = 60  # that a task may take, unless the settings say otherwise
 LOOK_EVERY = 0.5  # s
 CANCELLED = 16  # tasks at a time: each is a command of Slurm
 PREEMPTED = "PREEMPTED"
+# Reasons of a task to wait that do not go away, as of `squeue`.
+NEVER = re.compile(r"BadConstraints|Invalid|JobHeld|NotAllowed|Partition|PerJob")
 
 Task: TypeAlias = "submitit.Job[tuple[Reply, float]]"
 
@@ -46,7 +50,7 @@ class SubmititEngine(Engine):
         self._folder = engine_folder() / f"submitit-{os.getpid()}"
         self._folder.mkdir(mode=0o700)
         self._starts = deque([START], maxlen=100)
-        self._tasks: set[Task] = set()
+        self._tasks: dict[Task, Asked] = {}
 
     def compute(self, supplies: Supplies, batches: Batches[bytes], asked: Asked) -> Iterator[Computed]:
         executor = self._executor(asked)
@@ -58,15 +62,24 @@ class SubmititEngine(Engine):
                 while len(out) + len(more) < self.count and (units := batches.next()):
                     more.append(units)
                 if more:
-                    out |= zip(self._submitted(executor, supplies.work, more), more, strict=True)
+                    out |= zip(self._submitted(executor, supplies.work, more, asked), more, strict=True)
                 if not out:
                     return
                 time.sleep(LOOK_EVERY)
                 for task in [each for each in out if each.done() or each.state == PREEMPTED]:
-                    self._tasks.discard(task)
+                    self._tasks.pop(task, None)
                     yield Computed(out.pop(task), self._reply(task))
         finally:
             _cancel(out)
+
+    def silent(self, asked: Asked) -> str:
+        arrays = {task.job_id.partition("_")[0] for task, of in [*self._tasks.items()] if of == asked}
+        if self.settings.address or not arrays:
+            return ""
+        command = ["squeue", "--noheader", "--format=%r", f"--jobs={','.join(arrays)}"]
+        reasons = {*filter(NEVER.search, subprocess.check_output(command, text=True).split())}
+        needs = Resources.of(asked).lacking([])
+        return f"Slurm starts no task that needs {needs} ({', '.join(sorted(reasons))})" if reasons else ""
 
     def described(self) -> dict[str, Plain]:
         return {"version": submitit.__version__, "where": self.settings.address or SLURM}
@@ -93,12 +106,14 @@ class SubmititEngine(Engine):
             raise TransientError(problem, field="engine", found=str(error), hint=hint) from None
         return executor
 
-    def _submitted(self, executor: submitit.Executor, work: Work, batches: list[list[bytes]]) -> list[Task]:
+    def _submitted(
+        self, executor: submitit.Executor, work: Work, batches: list[list[bytes]], asked: Asked
+    ) -> list[Task]:
         try:
             tasks = executor.map_array(_compute, [work] * len(batches), batches)
         except (FailedJobError, FailedSubmissionError, OSError) as error:
             raise TransientError("Slurm does not take tasks", found=str(error), hint=AGAIN) from None
-        self._tasks.update(tasks)
+        self._tasks |= dict.fromkeys(tasks, asked)
         return tasks
 
     def _reply(self, task: Task) -> Reply:

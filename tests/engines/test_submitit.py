@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -30,6 +31,11 @@ def engine_with(**options: Any) -> SubmititEngine:
     return SubmititEngine(EngineSettings("slurm", "local", options=options), 2)
 
 
+class Task(SimpleNamespace):
+    def __hash__(self) -> int:  # type: ignore[override]
+        return id(self)
+
+
 def task(result: object, is_done: bool = True, state: str = "OUT_OF_MEMORY") -> Any:
     def given() -> object:
         if isinstance(result, Exception):
@@ -37,7 +43,7 @@ def task(result: object, is_done: bool = True, state: str = "OUT_OF_MEMORY") -> 
         return result
 
     paths = SimpleNamespace(result_pickle=Path("none"))
-    return SimpleNamespace(
+    return Task(
         done=lambda: is_done,
         state=state,
         result=given,
@@ -62,6 +68,24 @@ def test_how_a_task_ended_is_said(folder: Path) -> None:
     assert not [*folder.iterdir()]
 
 
+def test_what_slurm_never_starts_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = SubmititEngine(EngineSettings("slurm"), 2)
+    asked = {"cores": 64}
+    engine._tasks = {task(None, False): {}, task(None, False): asked}
+    reasons = {"7": "Resources", "8": "Resources"}
+
+    def squeue(command: list[str], text: bool) -> str:
+        return "".join(f"{reasons[each]}\n" for each in command[-1].partition("=")[2].split(","))
+
+    for each, number in zip(engine._tasks, "78"):
+        each.job_id = f"{number}_0"  # type: ignore[misc]
+    monkeypatch.setattr(subprocess, "check_output", squeue)
+    assert [engine.silent({}), engine.silent(asked)] == ["", ""]
+    reasons["8"] = "PartitionConfig"
+    assert [engine.silent({}), engine.silent({"gpus": 1})] == ["", ""]
+    assert engine.silent(asked) == "Slurm starts no task that needs 64 cores (PartitionConfig)"
+
+
 def test_what_slurm_does_not_take_is_said(folder: Path) -> None:
     (folder / "submitit-1").mkdir()  # of a run that was killed
     engine = engine_with(slurm_partition="long", timeout_min=5)
@@ -76,4 +100,4 @@ def test_what_slurm_does_not_take_is_said(folder: Path) -> None:
 
     executor: Any = SimpleNamespace(map_array=submits)
     with pytest.raises(TransientError, match="node configuration is not available"):
-        engine._submitted(executor, Work("", b""), [[b"1"]])
+        engine._submitted(executor, Work("", b""), [[b"1"]], {})

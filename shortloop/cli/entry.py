@@ -86,8 +86,10 @@ def _end_with(error: Exception) -> typing.NoReturn:
     known = error if isinstance(error, InputError) else system_error(error)
     if known is not None:
         _end(1, known)
-    from shortloop.exax.tracebacks import user_traceback
-
+    try:
+        from shortloop.exax.tracebacks import user_traceback
+    except (OSError, MemoryError) as short:  # memory, whatever it was that failed for lack of it
+        _end(1, system_error(short) or InputError(str(short)))
     print(user_traceback(error), file=sys.stderr)
     unexpected = InputError(f"{type(error).__name__}: {error}", hint="see the traceback on standard error")
     _end(1, unexpected, quiet=True)

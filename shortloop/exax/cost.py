@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from shortloop.exax.listener import server_process
 from shortloop.exax.patches import patch
 from shortloop.stages.needs import Needs
-from shortloop.stages.records import RECORD
+from shortloop.stages.records import RECORD, Work
 from shortloop.store.setup import json_object
 from shortloop.units.process_ends import process_of
 from shortloop.units.queue import PROGRESS
@@ -37,6 +37,9 @@ COUNTED = {  # in /proc/PID/io: by calls, and from and to the disk, whether by c
 }
 
 
+WORK: Work = {}  # of the job that this process computes
+
+
 def note_costs() -> None:
     """Have jobs of exax write at their end what their processes used."""
     from accelerator import launch
@@ -47,7 +50,7 @@ def note_costs() -> None:
         with contextlib.suppress(OSError, ValueError):
             counted = _fields("/proc/self/io")  # with the children that have ended
             costs = {name: counted[theirs] for theirs, name in COUNTED.items() if theirs in counted}
-            said = json.dumps({"cpu_seconds": cpu_seconds(), **costs})
+            said = json.dumps({"cpu_seconds": cpu_seconds(), **costs, **({"work": WORK} if WORK else {})})
             Path(workdir, job, COSTS).write_text(said, encoding="ascii")
         return result
 

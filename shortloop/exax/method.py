@@ -18,6 +18,7 @@ from typing import Any
 
 from shortloop.base.errors import InputError
 from shortloop.base.plain import Plain
+from shortloop.exax.cost import WORK
 from shortloop.exax.datasets import open_dataset
 from shortloop.exax.evidence import evidence_of
 from shortloop.exax.libraries import HERE
@@ -288,7 +289,8 @@ class _Work:
         noted = self.failures.write(self.known, files)
         rows = self.units.rows() if self.units is not None and isinstance(self.stage, CollectingStage) else []
         threads = distinct([pool for found in pools for pool in found or ()]) or check_single_thread()
-        more = threads, files, rows, self.taken, self.engine, self.work, self.failures
+        more = threads, files, rows, self.taken, self.engine, self.failures
+        WORK.update(self.work)
         written = self._or_refuse(lambda: write_output(self.stage, self.task, self.arrays, *more))
         if written is None:
             for file in [*files, *noted]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from shortloop.base.text import amount, duration
 from shortloop.profile.limits import Limits, machine_here
@@ -173,7 +173,7 @@ def speed_of(folder: Path) -> JobSpeed | None:
 def _speed(setup: Setup, manifest: Manifest | None, record: Mapping[str, Any]) -> JobSpeed:
     took: Mapping[str, Any] = setup["exectime"]
     cost = manifest.cost if manifest else {}
-    work = {**record.get("work", {})}
+    work: dict[str, Any] = {**cast("Mapping[str, Any]", cost.get("work", {}))}
     names = record.get("facts", {}).get("units")
     if "units" not in work and isinstance(names, list):  # of a job before there was `work`
         work["units"] = len(names)

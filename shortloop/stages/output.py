@@ -123,7 +123,6 @@ def write_output(
     rows: Sequence[bytes] = (),
     taken: Mapping[str, int] | None = None,
     engine: Mapping[str, Plain] | None = None,
-    work: Work | None = None,
     failures: Failures | None = None,
 ) -> list[str]:
     """Write the results of `Stage.finish` and the record beside the arrays that units filled."""
@@ -160,7 +159,6 @@ def write_output(
         "files": [*files, *finished.files],
         "taken": dict(taken or {}),
         "engine": dict(engine or {}),
-        "work": work or {},
         "coordinates": dict(finished.coordinates),
         "types": types,
     }

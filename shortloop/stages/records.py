@@ -127,7 +127,7 @@ class Pickled:
 
 
 class Work(TypedDict, total=False):
-    """What a job did, beside its results."""
+    """What a job did, beside its results; part of its cost."""
 
     units: int  # computed
     of: int  # all of them
@@ -148,7 +148,6 @@ class OptionalEntries(TypedDict, total=False):
     files: list[str]
     taken: dict[str, int]
     engine: dict[str, Plain]
-    work: Work
     coordinates: dict[str, str]
     located: dict[str, str]
     types: dict[str, Plain]

@@ -100,7 +100,7 @@ NOTES = ("setup.json", "post.json", "method.tar.gz", ROWS, FAILED_UNITS)
 hash of what it read."""
 LOGS = "OUTPUT"  # what a job printed; it may still be written when the job is done
 # Entries of a record that are no results.
-VOLATILE = ("versions", "threads", "taken", "engine", "work", "attempts", "objects")
+VOLATILE = ("versions", "threads", "taken", "engine", "attempts", "objects")
 
 
 def output_files(folder: Path) -> list[str]:

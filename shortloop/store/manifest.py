@@ -25,7 +25,7 @@ from shortloop.store.setup import json_object
 
 MANIFEST = "manifest.json"
 OTHER_FORMAT = "is kept in another format"
-Cost = dict[str, float]  # what a job took: a number by what it is of
+Cost = dict[str, float]  # what a job took: a number by what it is of; under `work`, a `Work`
 States = list[list[str | int]]  # name of each file, and what changes with it; see `integrity.states_of`
 
 

@@ -55,6 +55,8 @@ def files_of(folder: Path) -> list[tuple[str, int]]:
 
 def _cost_rows(cost: Mapping[str, object]) -> Rows:
     for name, value in cost.items():
+        if name == "work":  # see `profile.job_speed`
+            continue
         words = name.replace("_", " ")
         if not isinstance(value, int | float):
             yield words, str(value)

@@ -33,7 +33,7 @@ def finish(run, last, seconds):
     (Path(__file__).parents[1] / "jobs.json").write_text(json.dumps(jobs))
 """
 NOT_RESULTS = ("manifest.json", "method.tar.gz", "post.json", "setup.json", ".modules.txt")
-HOW = ("engine", "taken", "threads", "versions", "work")  # parts of a record that say how, and not what
+HOW = ("engine", "taken", "threads", "versions")  # parts of a record that say how, and not what
 Found = dict[tuple[object, ...], object]
 
 

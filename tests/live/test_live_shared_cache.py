@@ -289,6 +289,7 @@ def test_what_one_has_built_another_takes_over_sftp(sshd: Sshd) -> None:
         takes_and_deletes(sshd.remote)
 
 
+@pytest.mark.slow
 def test_what_one_has_built_another_takes_over_s3(s3: Remote) -> None:
     takes_and_deletes(s3)
 
@@ -450,6 +451,7 @@ def test_a_store_that_is_not_there_is_said_and_done_without(sshd: Sshd) -> None:
             assert other.go()[:2] == (["read"], 2)
 
 
+@pytest.mark.slow
 def test_a_store_that_hangs_is_said_and_done_without(sshd: Sshd) -> None:
     with sharers(sshd.remote) as (one, _), sshd.running() as server:
         one.go(push="new")

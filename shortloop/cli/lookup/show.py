@@ -78,7 +78,7 @@ def _fields(
         "method": f"{setup['package']}.a_{setup['method']}",
         **{name: getattr(manifest, name, None) for name in ("pipeline", "reason", "key", "content")},
         "previous": (manifest and manifest.previous) or None,
-        "cost": manifest.cost if manifest else {},
+        "cost": {name: each for name, each in manifest.cost.items() if name != "work"} if manifest else {},
         "harmless": [each.line for each in manifest.harmless] if manifest else [],
         "sources": [{"name": name, "job": source} for name, source in sources_of(setup)],
         "options": {name: value for name, value in setup["options"].items() if name not in hidden},

@@ -32,7 +32,7 @@ CHECKPOINTS = ".checkpoints"
 """Folder of a workdir with a folder for each job that was not finished, and keeps what its units gave."""
 LISTS = "urd.db"  # exax has no setting for that
 KEPT = {"setup.json", "method.tar.gz", "OUTPUT", NOTED}
-PATIENCE = 1.0  # seconds to wait for a workdir that is only being inspected
+PATIENCE = 1.0  # seconds to wait for a workdir that is only being inspected, or a killed job that ends
 PROJECT = ", project "
 
 _owned: list[IO[str]] = []
@@ -42,7 +42,7 @@ def own(workdirs: Mapping[str, Path]) -> None:
     """Lock workdirs for this process's lifetime; exit if another server holds one."""
     for name, workdir in workdirs.items():
         stream = (workdir / OWNER).open("a+", encoding="utf-8")
-        if not _is_locked(stream):
+        if not locked_soon(stream):
             stream.seek(0)
             problem = f"the workdir {name} is in use by another exax server"
             hint = "end that server, or name another workdir in accelerator.conf"
@@ -139,7 +139,8 @@ def kept_units(workdir: Path) -> dict[str, tuple[int, int]]:
     return found
 
 
-def _is_locked(stream: IO[str]) -> bool:
+def locked_soon(stream: IO[str]) -> bool:
+    """Take a lock that somebody may hold for a moment; False if it is held for longer."""
     deadline = time.monotonic() + PATIENCE
     while True:
         try:

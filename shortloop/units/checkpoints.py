@@ -8,7 +8,6 @@ their hash says.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import mmap
 import os
@@ -26,7 +25,7 @@ from shortloop.stages.content import SIZE
 from shortloop.stages.output import indices_of
 from shortloop.stages.records import EARLIER, FAILED_UNITS, RETRIED, reserve_space
 from shortloop.stages.results import open_result
-from shortloop.store.crash_repair import CHECKPOINTS
+from shortloop.store.crash_repair import CHECKPOINTS, locked_soon
 from shortloop.store.setup import json_object
 from shortloop.units.queue import Units
 
@@ -40,7 +39,6 @@ FILES = "files"
 FAILED = b"\2"
 PROOFS = "proofs."  # how files begin with hashes of what units gave: a line for some units, by one process
 BOOT = "boot"  # file that names the boot of the machine since which all was written
-ENDING = 1.0  # s that a killed job may take to end
 FLUSH_EVERY = 5.0  # s
 HEAD = struct.Struct("<qq16s")  # unit, length, and a hash of these and of the bytes
 
@@ -275,7 +273,7 @@ def _open_folder(
     folder = job.parent / CHECKPOINTS / name
     folder.mkdir(parents=True, exist_ok=True)
     lock = (folder / "lock").open("w")
-    if not _locked(lock):  # a job that was cut off has not ended yet
+    if not locked_soon(lock):  # a job that was killed holds it until all of its memory is given back
         folder = folder.with_name(f"{name}.{os.getpid()}")  # where no other job looks
         folder.mkdir()
     before, known = _text(folder / "job"), "" if units is None else units.hex()
@@ -290,19 +288,6 @@ def _open_folder(
         is_proven = True
     (folder / "job").write_text(job.name, encoding="utf-8")
     return folder, lock, is_proven
-
-
-def _locked(lock: TextIO) -> bool:
-    """Take a lock; a job that was killed holds it for a moment, until all of its memory is given back."""
-    deadline = time.monotonic() + ENDING
-    while True:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        except OSError:
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(0.02)
 
 
 def _boot() -> str:

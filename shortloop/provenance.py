@@ -129,7 +129,7 @@ class _Crate:
         return run
 
     def _action(self, job: str) -> _Entity:
-        """What a job did: its code, what it read and what it left, by hash."""
+        """Describe a job: its code, inputs and results, by hash."""
         setup, manifest = self.setups[job], self.manifests[job]
         read: list[_Entity] = []
         for name, value in option_rows({**setup["options"]}):

@@ -101,7 +101,7 @@ def _read(numbers: Sequence[int]) -> list[tuple[int, RunRecord, str]]:
 
 
 def _is_sound(record: RunRecord) -> bool:
-    """True if a record has fields of the right types, and not what somebody has made of it."""
+    """True if the fields of a record have the right types."""
     texts = [record.script, record.script_job, record.error, record.text]
     texts += [text for job in record.jobs for text in (job.stage, job.job, job.reason)]
     kinds = {*map(type, texts)}

@@ -63,7 +63,7 @@ def isolate_stage(what: str, unit: str | None, debug: bool, dummy: bool, script:
 
 
 def _in_turn(stage: IsolatedStage, method: str) -> list[object]:
-    """Units of a stage, first those that the error of the latest run names; None is all of it."""
+    """Units of a stage, failed ones first; None stands for the whole stage."""
     said = "".join(record.error for _, record, _ in read_runs(run_numbers()[-1:]))
     named = [unit for unit in stage.units if f"{unit} of {method}" in said or f"in unit {unit}" in said]
     return [*named, *(unit for unit in stage.units if unit not in named), None]

@@ -178,7 +178,7 @@ def connected(what: str, settings: EngineSettings, hint: str, connect: Callable[
 
 
 def _unreachable(address: str) -> str:
-    """Say why nobody listens at an address; empty if somebody does, or it names no port."""
+    """Say why an address cannot be reached; empty if it can, or if it names no port."""
     host, _, port = address.rpartition("://")[2].rpartition(":")
     if not (host and port.isdecimal()):
         return ""

@@ -30,7 +30,7 @@ LOOK_EVERY = 0.05  # s
 
 
 class RunningEngine(contextlib.AbstractContextManager["RunningEngine"]):
-    """The engine of a run, with `workers` unless the settings give a number; `prefix` looks on at it."""
+    """The engine of a run; `workers` unless the settings set a number, `prefix` a profiler's command."""
 
     def __init__(self, settings: EngineSettings, workers: int, prefix: Sequence[str] = ()) -> None:
         self.settings = settings

@@ -184,7 +184,7 @@ class _Watch:
                         _say(self._job, silent=who)
 
     def _who(self) -> str:
-        """Who does not answer; empty: all do."""
+        """Name who does not answer; empty if all do."""
         answer: Future[str] = Future()
 
         def ask() -> None:

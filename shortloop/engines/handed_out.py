@@ -1,4 +1,4 @@
-"""Batches that workers have: one of which nothing is heard is handed out once more when workers are idle."""
+"""Batches in progress: a late batch is handed out a second time when workers are idle."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class HandedOut(Generic[Key]):
         return key in self._out
 
     def batches(self) -> list[Batch[Key]]:
-        """Those that nobody has computed yet; one that is handed out twice counts once."""
+        """Unfinished batches; a batch that is handed out twice counts once."""
         return [*{id(each): each for each in self._out.values() if not each.is_done}.values()]
 
     def has_room(self, workers: int, ahead: int, elastic: bool) -> bool:

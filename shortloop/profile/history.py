@@ -129,7 +129,7 @@ def _pasts(run: RunRecord, jobs: Iterator[tuple[str, str]]) -> Iterator[Past]:
 
 
 Usual = Mapping[tuple[object, ...], tuple[float, float | None]]
-"""Seconds and processor seconds of jobs that are alike, of which there are several."""
+"""Median seconds and processor seconds of comparable jobs."""
 
 
 def _usual(pasts: Iterator[Past]) -> Usual:

@@ -97,13 +97,13 @@ class JobSpeed:
         return self.work[name] * share / took if self.work.get(name) and took else None
 
     def attainable(self, name: str, limits: Limits) -> float:
-        """What as many processes of this machine can do."""
+        """Rate that the same number of processes can reach on this machine."""
         rates: list[float] = getattr(limits, name)
         pairs = zip(limits.processes, rates, strict=True)
         return max(rate for number, rate in pairs if number <= self.workers)
 
     def fields(self, limits: Limits | None) -> dict[str, object]:
-        """What is told of it, by name."""
+        """Fields of the JSON document."""
         return {
             "units": self.units,
             "units_a_second": self.units_a_second,

@@ -46,7 +46,7 @@ class PlannedJob(NamedTuple):
 
 
 class RunPlan(NamedTuple):
-    """Jobs that a run is going to build or reuse, and pairs of stages of which the second reads the first."""
+    """Jobs that a run will build or reuse, and the edges of its graph: pairs of stages."""
 
     jobs: list[PlannedJob]
     edges: list[tuple[str, str]]

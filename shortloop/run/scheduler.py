@@ -178,7 +178,7 @@ class Machine:
         return busy + here.cores <= self.cores and processes + width <= limit
 
     def _here(self, needs: JobNeeds) -> Needs:
-        """What a job needs of this machine, if its units are computed elsewhere or not."""
+        """Resources of this machine that a job needs."""
         return needs.declared if self._is_here or not needs.has_units else Needs()
 
     def _busy(self, job: Job) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Take jobs of a run from the shared cache, and push those that it builds behind what goes on."""
+"""Take jobs of a run from the shared cache, and push new jobs in the background."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class FunctionStage(Stage):
     counts_of: ClassVar[Function | None] = None
 
     def operation_counts(self) -> Mapping[str, float]:
-        """What the function that the stage declares for it says."""
+        """Call the function given as `operation_counts`."""
         function = type(self).counts_of
         return {} if function is None else function(**self._values(_fields(function)))  # type: ignore[return-value]
 

@@ -72,7 +72,7 @@ def lay_out(stage: Stage, task: Task, create: Create) -> dict[str, np.ndarray]:
 
 
 def counts_of(stage: Stage) -> Work:
-    """What a stage counts of its work, checked."""
+    """Return the checked operation counts of a stage."""
     found = {name: float(each) for name, each in stage.operation_counts().items()}
     if not found.keys() <= COUNTS or not all(0 <= each < math.inf for each in found.values()):
         problem = f"operation_counts of {type(stage).__name__} are not numbers from 0 by known names"

@@ -21,7 +21,7 @@ S = TypeVar("S")
 T = TypeVar("T")
 ANSWERING, OTHERS = 16, 4  # requests at a time: to stores with an interface for many, and to others
 ATOMIC = {"s3", "s3a", "gs", "gcs", "abfs", "az", "adl", "oss", "r2", "memory"}
-"""Stores in which an object is there when it was written as a whole; elsewhere it is moved to its place."""
+"""Stores that write objects atomically; elsewhere, a file is written under another name and moved."""
 TIMES = ("LastModified", "mtime", "updated", "last_modified", "modified", "created")  # of fsspec's stores
 LIBRARIES = {"s3": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "sftp": "paramiko", "ssh": "paramiko"}
 
@@ -93,7 +93,7 @@ class RemoteFiles:
         self._folders: set[str] = set()
 
     def names(self, folder: str) -> list[str]:
-        """Names in a folder, of which others may have written some just now."""
+        """List a folder, without fsspec's cache of listings."""
         fs, root = self._place()
         fs.invalidate_cache()
         try:
@@ -129,7 +129,7 @@ class RemoteFiles:
         fs.get_file(f"{root}/{path}", str(file), callback=self._callback())
 
     def write(self, path: str, source: Path | bytes) -> None:
-        """Write a file so that nobody sees a part of it."""
+        """Write a file atomically."""
         fs, root = self._place()
         folder, _, name = f"{root}/{path}".rpartition("/")
         protocols = {fs.protocol} if isinstance(fs.protocol, str) else {*fs.protocol}

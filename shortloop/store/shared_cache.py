@@ -117,11 +117,11 @@ class SharedCache:
         return True
 
     def end(self) -> None:
-        """Let nobody wait for jobs any more; what is pushed goes on."""
+        """Stop waiting for jobs; pushing continues."""
         self._files.asking.is_over = self._files.fetching.is_over = True
 
     def push(self, jobs: Sequence[tuple[Path, Manifest]]) -> int:
-        """Write jobs in parallel, and count those that nobody had pushed."""
+        """Write jobs in parallel; return how many were new."""
         threads, patience = self._files.pushing, _patience(manifest for _, manifest in jobs)
         return sum(self._each(self._push, jobs, patience, threads))
 
@@ -193,7 +193,7 @@ class SharedCache:
         return self._files.read(_blob(content), most=size + 1) if size else b""  # a byte more would show
 
     def _push(self, job: tuple[Path, Manifest]) -> bool:
-        """Write a job, if nobody did; its manifest comes last."""
+        """Write a job unless it is there; its manifest is written last."""
         folder, manifest = job
         path = f"{_folder(manifest.key)}/{digest(manifest.parts.libraries_text)}.json"
         is_anew = manifest.key in self._damaged

@@ -152,7 +152,7 @@ class Checkpoint:
         os.write(self._proofs[process], blake3(text).hexdigest().encode() + text + b"\n")
 
     def _flush(self) -> None:
-        """Have the disk keep what is done, now and then: another machine may go on."""
+        """Flush finished units to disk every few seconds, so that another machine can resume."""
         if time.monotonic() < self._flushed + FLUSH_EVERY:
             return
         for array in self._arrays.values():

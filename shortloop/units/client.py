@@ -69,7 +69,7 @@ class Computing:
 
     @property
     def left(self) -> dict[bytes, float]:
-        """Costs of the units that nobody has computed yet."""
+        """Costs of the unfinished units."""
         return {**self._left}
 
     def units(self) -> Iterator[tuple[bytes, object]]:

@@ -18,8 +18,8 @@ from shortloop.base.errors import InputError
 from shortloop.base.seeds import seed_for
 from shortloop.base.text import short_list
 from shortloop.exax.datasets import know_workdirs, open_dataset
-from shortloop.exax.method import STAGE
 from shortloop.exax.notebook_methods import find_method_of
+from shortloop.keys.methods import STAGE
 from shortloop.project.project import import_from_project, job_directory
 from shortloop.stages.output import compute_row, keep_unit, lay_out
 from shortloop.stages.records import OBJECT, OF_FRAME, RECORD

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TypeVar, overload
 
 from shortloop.base.errors import InputError
-from shortloop.exax.method import STAGE, exax_method
+from shortloop.exax.method import exax_method
+from shortloop.keys.methods import STAGE
 from shortloop.stages.function import stage_of_function
 from shortloop.stages.needs import STOP, Needs
 from shortloop.stages.stage import STAGE_OF, Stage

@@ -36,7 +36,7 @@ from shortloop.exax.unit_processes import (
 from shortloop.keys.code import code_of, code_state
 from shortloop.keys.hashing import digest
 from shortloop.keys.key import Parts
-from shortloop.keys.methods import module_of
+from shortloop.keys.methods import STAGE, module_of
 from shortloop.keys.options import annotations_of, plain_of
 from shortloop.stages.content import SIZE
 from shortloop.stages.failures import Failures, Tried, check_without_units, text_of
@@ -56,7 +56,6 @@ from shortloop.units.messages import SLICES, EngineNote, engine_of_run
 from shortloop.units.process_ends import CurrentUnits, queued_seconds
 from shortloop.units.unit_output import UnitOutput, keep_printed
 
-STAGE = "STAGE"  # name of the class of a method's stage in its module
 Pools = list[Pool]  # of a process, as `check_single_thread` finds them
 
 

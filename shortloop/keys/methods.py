@@ -12,6 +12,7 @@ from shortloop.base.errors import InputError
 from shortloop.keys.file_state import once_per_moment
 from shortloop.project.project import configuration, project_directory
 
+STAGE = "STAGE"  # name of the class of a method's stage in its module
 _methods: dict[str, tuple[str, Path]] = {}
 
 

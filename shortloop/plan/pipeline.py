@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from shortloop.base.errors import InputError
 from shortloop.base.plain import Plain
-from shortloop.exax.method import STAGE
+from shortloop.keys.methods import STAGE
 from shortloop.project.project import project_directory
 from shortloop.stages.failures import failed_units
 from shortloop.stages.inputs import File

@@ -25,12 +25,11 @@ from typing import Any, NamedTuple, cast
 
 from shortloop.base.errors import InputError, place_of
 from shortloop.base.plain import Plain
-from shortloop.exax.method import STAGE
 from shortloop.exax.tracebacks import user_traceback
 from shortloop.keys.code import code_state, declares_code
 from shortloop.keys.file_state import once_per_moment
 from shortloop.keys.hashing import canonical
-from shortloop.keys.methods import find_method
+from shortloop.keys.methods import STAGE, find_method
 from shortloop.keys.options import annotations_of, check_options
 from shortloop.plan.pipeline import Built
 from shortloop.project.project import configuration, project_directory

@@ -140,6 +140,7 @@ class Stage:
     on_error: ClassVar[str] = STOP
     """``"stop"``: a unit that fails ends the job. ``"keep"``: missing values take the place of its own, its
     error is kept, and the next run computes it again."""
+    _seldom: ClassVar[tuple[str, ...]] = ()  # libraries that few jobs need: no job waits for their import
     _needs: ClassVar[Needs] = Needs()  # the six above, of the class and its bases; see `needs_of`
 
     partition: str | None = None

@@ -19,9 +19,10 @@ from units_runs import MethodJob, run_method
 
 from shortloop.base.errors import InputError, TransientError
 from shortloop.exax.cost import WORK
-from shortloop.exax.method import STAGE, exax_method
+from shortloop.exax.method import exax_method
 from shortloop.keys.code import Code, code_file, code_state
 from shortloop.keys.file_state import states_of_files
+from shortloop.keys.methods import STAGE
 from shortloop.stages.results import Result, open_result
 from shortloop.stages.stage import Finished, Outputs, Stage
 from shortloop.store.inputs import register

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from jobs_project import fresh_python, write_configuration
 
+from shortloop.exax.patches import preload
+
 BEGIN = """
 import json, os, sys
 from pathlib import Path
@@ -123,6 +125,23 @@ def test_what_jobs_to_come_import_is_there_when_nothing_else_is_to_be_done(
     first, waiting, second = imported(RUNNER)
     assert (first, second) == ("True False", "True True")
     assert "sched" in waiting.split()
+
+
+SELDOM = """
+from types import SimpleNamespace
+sys.modules["methods.a_b"] = SimpleNamespace(STAGE=SimpleNamespace(_seldom=("sched",)))
+for _ in range(preload.MANY + 1):
+    preload.announce("b", (), lambda: [("b", ())])
+    fork(lambda: None)
+"""
+
+
+def test_what_few_jobs_need_is_imported_only_for_many_jobs(
+    imported: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin, _, _ = CODE.partition("preload.announce(sys.argv[2])")
+    monkeypatch.setattr(sys.modules[__name__], "CODE", begin + SELDOM)
+    assert imported(RUNNER) == ["False False"] * (preload.MANY - 1) + ["False True"] * 2
 
 
 OWN = (

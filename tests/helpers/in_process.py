@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from blake3 import blake3
 
-from shortloop.exax.method import STAGE
 from shortloop.keys.hashing import canonical
+from shortloop.keys.methods import STAGE
 from shortloop.keys.options import plain
 from shortloop.plan.pipeline import Built, Call, Run
 from shortloop.plan.request import options_of

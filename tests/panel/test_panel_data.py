@@ -13,11 +13,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from refusal import refusal
 
-from shortloop.panel.data import block_of, from_frame
+from shortloop.panel.data import block_of, from_frame, sorted_rows
 from shortloop.panel.formats.parquet import ParquetInput
 from shortloop.panel.formulas.column import LEVELS, lookalikes, numbers_as_text
 from shortloop.panel.formulas.equation import Equation
 from shortloop.panel.frame import fit_frame
+
+
+@pytest.mark.parametrize("groups", [1, 2, 65535, 65536, 65537, 200_000])
+def test_rows_are_sorted_by_group(groups: int) -> None:
+    codes = np.random.default_rng(groups).integers(-1, groups, 100_000)
+    codes[:2] = 0, groups - 1
+    order, starts = sorted_rows(codes, groups)
+    known = np.flatnonzero(codes >= 0)
+    assert (order == known[np.argsort(codes[known], kind="stable")]).all()
+    assert (starts == np.searchsorted(codes[order], np.arange(groups + 1))).all()
 
 
 @given(

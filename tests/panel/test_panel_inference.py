@@ -13,7 +13,9 @@ import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.discrete.truncated_model import TruncatedLFPoisson
+from statsmodels.stats.multitest import multipletests
 
+from shortloop.panel.results import correct_pvalues
 from shortloop.panel.statsmodels_fit import tests_of as found_of
 
 Data = tuple[np.ndarray, np.ndarray]
@@ -111,3 +113,16 @@ def test_a_class_with_p_values_of_its_own_is_asked_for_them() -> None:
     assert "pvalues" not in found
     assert found.keys() == {"lower", "upper", "f_pvalue"}
     assert found_of(object(), 0.95) == {}
+
+
+@given(
+    pvalues=st.lists(st.floats(0.0, 1.0) | st.sampled_from([0.0, 0.01, 0.05, 1.0, 5e-324]), min_size=1),
+    correction=st.sampled_from(["holm", "fdr_bh"]),
+)
+@settings(max_examples=200, deadline=None)
+def test_corrections_are_those_of_statsmodels(pvalues: list[float], correction: str) -> None:
+    tested = np.array([*pvalues, np.nan, 0.5])[:, np.newaxis]
+    fitted = np.arange(len(tested)) < len(tested) - 1
+    found = correct_pvalues(tested, fitted, correction)[:, 0]
+    assert found[:-2].tobytes() == multipletests(pvalues, method=correction)[1].tobytes()
+    assert np.isnan(found[-2:]).all()

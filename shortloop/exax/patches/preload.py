@@ -24,7 +24,7 @@ from shortloop.base.plain import Plain
 from shortloop.exax.patches.loading import is_as_loaded, loaded_modules
 from shortloop.keys.code import MADE_OF_STAGE, code_state, declares_code
 from shortloop.keys.file_state import State, states_of_files
-from shortloop.keys.methods import find_method
+from shortloop.keys.methods import STAGE, find_method
 from shortloop.keys.own_code import PACKAGE
 from shortloop.keys.source import imports_at_top, read_source
 from shortloop.project.project import cache_directory, write_atomically
@@ -43,6 +43,7 @@ ALWAYS = (
 )
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # as malloc.h of glibc has them
+MANY = 3  # jobs of a lane, from which on even what few of them need is imported for all
 MOST_KEPT, LARGEST_KEPT = 2**26, 2**25  # bytes, as far as glibc itself would come in time
 
 Lane = tuple[str, tuple[str, ...]]  # a method, and modules that an option names
@@ -52,17 +53,20 @@ _imported_already: set[str] = set()
 quiet_from = 0.0  # time, of the system's monotonic clock, from which on that may be done
 later: list[str] = []  # modules of announced jobs that have not begun, to import while there is nothing else
 _announced_here: dict[Lane, dict[str, Plain]] = {}  # by this process
+_jobs: dict[Lane, int] = {}  # that this process has announced
 
 
 def announce(method: str, modules: Sequence[str] = (), later: Callable[[], Iterable[Lane]] = tuple) -> None:
     """Announce a job of a method to the process that forks it, and methods of jobs that come later."""
     file, lane = find_method(method)[1], (method, tuple(modules))
-    if lane not in _announced_here and declares_code(file):
+    _jobs[lane] = _jobs.get(lane, 0) + 1
+    if (lane not in _announced_here or _jobs[lane] == MANY) and declares_code(file):
         beside = sorted(code_state(file, modules).modules.keys() - code_state(file).modules.keys())
         entry: dict[str, Plain] = {"method": method, "named": list(modules), "beside": [*beside]}
-        _announced_here[lane] = entry | {"modules": imports_of(method, modules)}
-        names = dict.fromkeys(name for each in later() for name in _imports_if_possible(*each))
-        note = {"pid": os.getpid(), "jobs": [*_announced_here.values()], "later": [*names]}
+        names = imports_of(method, modules)
+        _announced_here[lane] = entry | {"modules": names if _jobs[lane] == MANY else _needed(method, names)}
+        of_later = dict.fromkeys(name for each in later() for name in _needed_if_possible(*each))
+        note = {"pid": os.getpid(), "jobs": [*_announced_here.values()], "later": [*of_later]}
         write_atomically(_note(), json.dumps(note))
 
 
@@ -95,6 +99,7 @@ def modules_beside(method: str, modules: Sequence[str]) -> set[str]:
 def forget() -> None:
     """Withdraw what this run has announced."""
     _announced_here.clear()
+    _jobs.clear()
     _note().unlink(missing_ok=True)
 
 
@@ -109,8 +114,8 @@ def import_before_forks() -> None:
             return
         announced: Any = living_note(file) or {}
         for note in announced.get("jobs", ()):
+            import_all(note["modules"])
             if (of := (note["method"], tuple(note["named"]))) not in _beside:
-                import_all(note["modules"])
                 _beside[of] = note["beside"]
                 with contextlib.suppress(Exception):
                     _make_ready(*of)
@@ -203,9 +208,9 @@ def imports_of(method: str, modules: Sequence[str] = ()) -> list[str]:
     return sorted(each for each in names if _is_in(each, PACKAGE) or each not in of_users)
 
 
-def _imports_if_possible(method: str, modules: Sequence[str]) -> list[str]:
+def _needed_if_possible(method: str, modules: Sequence[str]) -> list[str]:
     with contextlib.suppress(Exception):  # its own job reports what is wrong with it
-        return imports_of(method, modules)
+        return _needed(method, imports_of(method, modules))
     return []
 
 
@@ -217,3 +222,11 @@ def _run(file: Path, module: str) -> set[str]:
     """Return what a file imports when it runs; imports for types alone may be heavy."""
     source = read_source(file, module)
     return {*source.names} - {*source.for_types}
+
+
+def _needed(method: str, imports: list[str]) -> list[str]:
+    """Leave out what few jobs of a method need. Its stage is loaded, because a job of it is planned."""
+    package, file = find_method(method)
+    stage = getattr(sys.modules.get(f"{package}.{file.stem}"), STAGE, None)
+    seldom = getattr(stage, "_seldom", ())
+    return [each for each in imports if not any(_is_in(each, library) for library in seldom)]

@@ -73,15 +73,6 @@ class Column:
         levels = None if self.levels is None else tuple(self.levels[int(each)] for each in seen)
         return replace(self, values=place[codes], levels=levels)
 
-    def moved(self, places: IntArray, rows: int) -> Column:
-        """Move rows to new places; those at -1 are dropped."""
-        from shortloop.panel.kernels.rows import moved
-
-        values: Any = np.empty(rows, self.values.dtype)
-        before: Any = np.ascontiguousarray(self.values)
-        moved(before, places, values)
-        return replace(self, values=values)
-
     def coded(self) -> Any:
         """Convert levels to a categorical, as lookups in formulas read them."""
         if self.levels is None:

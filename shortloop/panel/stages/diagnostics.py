@@ -20,6 +20,7 @@ class Diagnostics(CollectingStage):
     """Diagnostics: a page of plots for each selected group; pages of unchanged groups are reused."""
 
     siblings = ("specification", "outcome")
+    _seldom = ("statsmodels",)  # compiled code fits nearly all
     unit_fields = ("specification", "outcome", "model", "seed")
     specification: str
     outcome: str | None

@@ -18,6 +18,7 @@ class Fit(Stage):
     """Fit: one specification and outcome in every group of a block."""
 
     siblings = ("specification", "outcome")
+    _seldom = ("statsmodels",)  # compiled code fits nearly all
     specification: str
     outcome: str | None  # None: that of the formula
     model: ModelSettings

@@ -16,6 +16,7 @@ class Residuals(Stage):
     """Residuals: a few numbers of those of every group of a block."""
 
     siblings = ("specification", "outcome")
+    _seldom = ("statsmodels",)  # compiled code fits nearly all
     specification: str
     outcome: str | None
     model: ModelSettings

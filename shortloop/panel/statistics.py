@@ -83,6 +83,7 @@ class Reason(IntEnum):
     OUTSIDE = 15, "outcomes, or means on the way, beyond or next to the bounds of the family"
     UNCLEAR_WEIGHT = 16, "rounding decides how much a residual counts"
     UNSTABLE = 17, "rounding may change the coefficients"
+    SAME_TIME = 18, "two rows have the same time"
 
 
 EDGE = 1e-6  # fitted probabilities nearer to 0 or 1 may be on their way: outcomes may be separated

@@ -24,7 +24,7 @@ import numpy as np
 from scipy import special
 
 from shortloop.base.types import FloatArray
-from shortloop.panel.formulas.design import Design
+from shortloop.panel.formulas.design import Design, in_time
 from shortloop.panel.models.model import ModelSettings
 from shortloop.panel.statistics import COEFFICIENTS, EDGE, FITS, Status
 
@@ -34,6 +34,7 @@ ALONE = 1e-12  # one minus the leverage, up to which it is what rounding leaves 
 PART = 1e-12  # share of a coefficient in a row, over the condition, that is no rounding
 SINGULAR = 1e10  # condition number of regressors of unit length that leaves coefficients hardly a digit
 CLEAR = 1e-6  # smallest eigenvalue of their products from which they are not singular, far above rounding
+CANCELS = 1e-10  # share of a variance of equal errors that rounding may leave of 0
 NAMES = sorted({*COEFFICIENTS, *FITS} - {"lower", "upper", "iterations", "converged"})
 EXACT = 1e-10  # tolerance of bounds in linear programs (the solver takes no less), and rounding of directions
 NEAR = 1e-7  # share of the outcomes' size; smaller Gaussian means with log link are on their way to 0
@@ -74,6 +75,9 @@ def fit_group(
     model: ModelSettings, design: Design, level: float
 ) -> tuple[dict[str, FloatArray | float], int, list[str]]:
     """Fit one group; return its statistics as far as there are any, its status, and messages."""
+    twice: Any = ()
+    if "time" in design.roles:
+        design, _, twice = in_time(design, np.array([0, len(design.outcome)]))
     rows = np.ascontiguousarray(design.columns.T)
     outcome = design.outcome
     known: dict[str, FloatArray | float] = {"nobs": float(len(outcome))}
@@ -81,6 +85,8 @@ def fit_group(
         return known, Status.TOO_FEW_ROWS, []
     if not (np.isfinite(rows).all() and np.isfinite(outcome).all()):
         return known, Status.VALUES_NOT_FINITE, []
+    if len(twice):
+        return known, Status.FAILED, ["two rows have the same time"]
     from statsmodels.base.wrapper import ResultsWrapper
 
     said: list[str] = []
@@ -164,9 +170,20 @@ def _status(
         alone = ", ".join(name for name, each in zip(design.names, undefined, strict=True) if each)
         why = f"one row alone decides {alone}: there is no standard error of HC2 or HC3"
         return Status.LEVERAGE_OF_1, [why]
+    if _cancels(results):
+        return Status.FAILED, ["a variance is 0 or below: use another covariance"]
     if not errors.all():
         return Status.FAILED, ["standard errors of statsmodels are not finite"]
     return Status.FITTED, []
+
+
+def _cancels(results: Any) -> bool:
+    """True if a variance, a difference of others, is below 0 or what rounding leaves of 0."""
+    known = getattr(results, "cov_kwds", None) or {}
+    if "maxlags" not in known and np.ndim(known.get("groups", 0)) < 2:
+        return False
+    alike = _asked(lambda each: np.diagonal(each.normalized_cov_params) * each.scale, results)
+    return alike is not None and bool((np.diagonal(results.cov_params()) <= CANCELS * alike).any())
 
 
 def _is_singular(rows: FloatArray) -> bool:

@@ -124,7 +124,7 @@ FRAME = pd.DataFrame({"g": 1, "x": np.arange(9.0), "y": np.arange(9.0) ** 2})
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"model": "ols", "covariance": "HC9"}, "covariance.*'HC9'.*'HC3' or 'cluster'"),
+        ({"model": "ols", "covariance": "HC9"}, "covariance.*'HC9'.*'cluster' or 'HAC'"),
         ({"model": "nosuch"}, "no such model.*'nosuch'.*one of glm, logit, ols"),
         ({}, "no such model.*one of glm"),
         ({"model": 3}, "no such model.*3.*one of glm"),

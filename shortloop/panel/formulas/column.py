@@ -23,6 +23,9 @@ TYPED = ("integer", "floating", "mixed-integer-float", "boolean")
 """Kinds of objects, as pandas infers them, that are levels themselves, and not by their texts."""
 
 NUMBER = re.compile(r"[-+−]?[$€£]?\s*(\d[\d.,'\u00a0\u202f ]*|[.,]\d+)([eE][-+]?\d+)?\s*[%$€£]?")
+DIGIT = re.compile("[0-9]")
+TIME = re.compile(r"0000(-?Q0|-?W00|-00(-00([ T]00:00(:00(\.0+)?)?Z?)?)?)?")
+"""Shape of texts whose order is that of the times that they name."""
 SHOWN = 3  # texts that are shown
 NamedColumns = Mapping[str, "Column"]
 
@@ -37,7 +40,8 @@ class Column:
 
     values: FloatArray | IntArray
     levels: tuple[Any, ...] | None = None  # the categories, in order; None for numbers
-    refused: str = ""  # why no formula can read it; then values are codes, and levels are not known
+    refused: str = ""  # why no formula can read it; then values are codes, and levels are not known; of type
+    # "ordered", the codes are in the order of the values
     dtype: str = "float64"
     """Type in which Python in a formula reads it: of numbers "float64", "int64", "bool", or the nullable
     "Float64", "Int64", "boolean"; of levels "str", "object", "category", "ordered"."""
@@ -46,6 +50,14 @@ class Column:
     def is_large(self) -> bool:
         """True for integers that floats cannot hold."""
         return self.values.dtype == np.int64
+
+    @property
+    def has_order(self) -> bool:
+        """True for numbers, ordered categories, times, and texts that sort as their times do."""
+        if self.levels is None or self.dtype == "ordered":
+            return not self.refused or self.dtype == "ordered"
+        shapes = {DIGIT.sub("0", str(each)) for each in self.levels}
+        return len(shapes) <= 1 and all(TIME.fullmatch(shape) for shape in shapes)
 
     def missing(self) -> np.ndarray:
         if self.is_large:
@@ -113,11 +125,13 @@ def column_of(series: pd.Series) -> tuple[Column | None, str]:
     except (TypeError, NotImplementedError):
         return None, "left out: its values are lists or tables"
     known: list[Any] = [*levels] if kind in TYPED else [str(each) for each in levels]
-    order = sorted(range(len(known)), key=known.__getitem__)
+    is_time = series.dtype.kind in "mM" or isinstance(series.dtype, pd.PeriodDtype)
+    order = np.argsort(levels).tolist() if is_time else sorted(range(len(known)), key=known.__getitem__)
     place = np.full(len(order) + 1, -1, np.int32)  # the last is that of what is missing
     place[order] = np.arange(len(order))
     if refused := _refused(series, known):
-        return Column(place[codes], refused=refused), f"cannot be used in a formula: {refused}"
+        dtype = "ordered" if is_time else "float64"
+        return Column(place[codes], refused=refused, dtype=dtype), f"cannot be used in a formula: {refused}"
     is_text = all(isinstance(each, str) for each in levels)
     dtype = "str" if is_text else "object" if kind in TYPED else "category"
     return Column(place[codes], tuple(known[i] for i in order), dtype=dtype), doubt([*map(str, known)])

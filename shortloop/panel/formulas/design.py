@@ -49,6 +49,16 @@ class Design:
         return self.roles["successes"] + self.roles["failures"] if "successes" in self.roles else None
 
 
+def in_time(design: Design, starts: IntArray) -> tuple[Design, IntArray, IntArray]:
+    """Sort rows of groups by their role "time"; also find groups that have one twice."""
+    first, last = int(starts[0]), int(starts[-1])
+    begins, time = starts - first, np.asarray(design.roles["time"][first:last])
+    groups = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    order = np.lexsort((time, groups))
+    again = (np.diff(time[order]) == 0) & (np.diff(groups) == 0)
+    return design.taken(first + order), begins, np.unique(groups[1:][again])
+
+
 @dataclass(frozen=True)
 class Evaluated:
     """A design, and what the regressors of a row depend on."""

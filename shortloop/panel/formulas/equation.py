@@ -31,6 +31,7 @@ from shortloop.panel.formulas.materializer import Materializer, NotByGroupError
 
 MARKED = re.compile("[⧛⧚]|\x1b\\[[0-9;]*m")  # marks of formulaic around errors in formulas, for terminals
 BACKTICKS = re.compile("`([^`]*)`")
+CODED = ("clusters", "clusters 2", "time")  # roles of which only equality, or order, matters
 Sides = tuple[tuple[str, ...], tuple[int, ...], Columns, Sequence[FloatArray]]
 """Names and terms of regressors, these, and outcomes."""
 
@@ -238,11 +239,13 @@ class Equation:
         return Evaluated(design, known, bool(coded), len(apart) < len(coded), failed)
 
     def _role(self, role: str, name: str, column: Column) -> FloatArray | IntArray:
-        if role != "clusters":
+        if role not in CODED:
             if column.values.dtype.kind == "i":
                 raise InputError("the column is not numeric", field=role, found=name, expected="numbers")
             return np.array(column.values, np.float64)  # that of a file may not be written to
         if column.values.dtype == np.int32:
+            if role == "time":
+                _check_order(name, column)
             return np.asarray(column.values, np.int64)
         self._check_distinct(role, name, column)
         _, codes = np.unique(column.values, return_inverse=True)
@@ -275,6 +278,15 @@ class Equation:
 def _quoted(expression: str) -> str:
     """Replace backticks in an expression by Q("a name")."""
     return BACKTICKS.sub(lambda name: f"Q({name[1]!r})", expression)
+
+
+def _check_order(name: str, column: Column) -> None:
+    """Refuse texts whose order need not be that of time."""
+    if not column.has_order:
+        problem, levels = "the order of the values is not known", [*map(str, column.levels or ())]
+        found = f"{name}: {column.refused or ', '.join(levels[:3])}"
+        expected = "numbers, times, or texts such as 1999-12-31, 1999-12 or 1999Q4"
+        raise InputError(problem, field="time", found=found, expected=expected)
 
 
 def _missing(columns: NamedColumns) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import special
 
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.panel.formulas.design import Design
+from shortloop.panel.formulas.design import Design, in_time
 from shortloop.panel.kernels.groups import Found, Rows
 from shortloop.panel.kernels.rows import numbered_in_groups, put_column
 from shortloop.panel.kernels.special import two_sided
@@ -24,16 +24,28 @@ class Batch:
     """One kernel on all groups of a design; `names` are the ``NUMBERS`` of the kernel.
 
     starts: int64, (groups + 1,). First row of each group, and the end of the last.
+    lags: int64, (groups,). How far back errors are correlated; default: not at all.
     """
 
-    def __init__(self, design: Design, starts: IntArray, names: Sequence[str]) -> None:
+    def __init__(
+        self, design: Design, starts: IntArray, names: Sequence[str], lags: IntArray | None = None
+    ) -> None:
+        twice: Any = []  # groups with two rows at one time, or none
+        if "time" in design.roles:
+            design, starts, twice = in_time(design, starts)
         size, groups, roles = len(design.regressors), len(starts) - 1, design.roles
         self._names, self._starts, self._columns = names, starts, design.regressors
         self._others = design.outcome, roles.get("weights"), design.trials()
-        self._clusters: IntArray = np.empty(0, np.int64)
-        if "clusters" in roles:
-            self._clusters = numbered_in_groups(roles["clusters"].astype(np.int64), starts)
+        ways = [roles[name].astype(np.int64) for name in ("clusters", "clusters 2") if name in roles]
+        if len(ways) > 1:  # of both together, by numbers that are not larger than these of rows
+            both = ways[0] * (ways[1].max(initial=0) + 1) + ways[1]
+            ways.append(np.unique(both, return_inverse=True)[1].astype(np.int64))
+        self._clusters = np.empty((len(ways), len(design.outcome)), np.int64)
+        for way, codes in enumerate(ways):
+            self._clusters[way] = numbered_in_groups(codes, starts)
         self.nobs: FloatArray = np.diff(starts).astype(np.float64)
+        self._lags = np.zeros(groups, np.int64) if lags is None else lags
+        self._twice = twice
         self.found = Found(
             np.full((groups, size), np.nan),
             np.full((groups, size, size), np.nan),
@@ -47,6 +59,7 @@ class Batch:
         with np.errstate(all="ignore"):
             for rows, found in self._blocks():
                 kernel(rows, found, *settings)
+        self.found.reasons[self._twice] = Reason.SAME_TIME
         out = self.found.reasons != Reason.VOUCHED
         for values in (self.found.beta, self.found.covariance, self.found.numbers):
             values[out] = np.nan
@@ -69,10 +82,11 @@ class Batch:
             for row, values in zip(others, self._others, strict=True):
                 if values is not None:
                     row[:number] = values[part]
-            outcome, weights, trials = (row[:count] for row, count in zip(others, there, strict=True))
-            clusters = self._clusters[part]
+            outcome, weights, trials = (row[:n] for row, n in zip(others, there, strict=True))
+            clusters = np.ascontiguousarray(self._clusters[:, part])
             out: list[Any] = [values[first:last] for values in self.found]
-            rows = Rows(size, regressors[: size * number], outcome, weights, trials, clusters, inside)
+            columns, lags = regressors[: size * number], self._lags[first:last]
+            rows = Rows(size, columns, outcome, weights, trials, clusters, inside, lags)
             yield rows, Found(*out)
             first = last
 

@@ -11,12 +11,23 @@ from shortloop.panel.kernels.matrices import cholesky, dot, gram_of, sandwich_of
 from shortloop.panel.kernels.rows import longest_of
 from shortloop.panel.statistics import Reason
 
-NONROBUST, HC0, HC1, HC2, HC3, CLUSTER = range(6)
-"""Kinds of covariances: MacKinnon and White 1985, section 2; clusters: Cameron and Miller 2015, section 2."""
-KINDS = {"nonrobust": NONROBUST, "HC0": HC0, "HC1": HC1, "HC2": HC2, "HC3": HC3, "cluster": CLUSTER}
+NONROBUST, HC0, HC1, HC2, HC3, CLUSTER, HAC, UNIFORM = range(8)
+"""Kinds of covariances: MacKinnon and White 1985, section 2; clusters: Cameron and Miller 2015, section 2;
+of two columns: Cameron, Gelbach and Miller 2011, section 2; HAC: Newey and West 1987, with weights that fall;
+UNIFORM: with weights of 1."""
+KINDS = {
+    "nonrobust": NONROBUST,
+    "HC0": HC0,
+    "HC1": HC1,
+    "HC2": HC2,
+    "HC3": HC3,
+    "cluster": CLUSTER,
+    "HAC": HAC,
+}
 UNCLEAR_TEST = -1.0
 FREE = 1e-8  # least share of a row that others do not decide, over the square of the condition
 LEAST = 1e-8  # times what it is where errors are alike: less than this, a variance may be rounding
+CANCELS = 1e3  # times as much, where differences of sums make it
 SMALL = 1e-9  # share of the largest variance; of less, rounding decides the rank that statsmodels finds
 
 
@@ -50,24 +61,51 @@ def middle_of_clusters(
     q: FloatArray, residuals: FloatArray, clusters: IntArray, sums: FloatArray, middle: FloatArray
 ) -> int:
     """Compute the middle of a sandwich for errors correlated in clusters; return how many there are."""
-    # It has statsmodels' correction for small samples. `sums`, (n, p), is written to.
+    # It has statsmodels' correction for small samples. `clusters`, (1 or 3, n): those of a column; or of two,
+    # and of both together, whose middle is taken off. `sums`, (n, p), is written to.
     size, rows = q.shape
-    number = 0
-    for i in range(rows):
-        number = max(number, clusters[i] + 1)
-    sums[:number] = 0.0
-    for i in range(rows):
+    fewest = rows
+    middle[:] = 0.0
+    for way in range(clusters.shape[0]):
+        number = 0
+        for i in range(rows):
+            number = max(number, clusters[way, i] + 1)
+        fewest = min(fewest, number)
+        sums[:number] = 0.0
+        for i in range(rows):
+            for j in range(size):
+                sums[clusters[way, i], j] += q[j, i] * residuals[i]
+        if number > 1:
+            factor = number / (number - 1.0) * ((rows - 1.0) / (rows - size))
+            for j in range(size):
+                for k in range(j + 1):
+                    total = 0.0
+                    for c in range(number):
+                        total += sums[c, j] * sums[c, k]
+                    middle[j, k] += factor * total if way < 2 else -factor * total
+    return fewest
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def middle_of_lags(kind: int, q: FloatArray, residuals: FloatArray, lags: int, middle: FloatArray) -> None:
+    """Compute the middle of a sandwich for errors correlated over time."""
+    # `residuals` and `q` are written to; one becomes a sum of the rows before each of a column of the other.
+    size, rows = q.shape
+    for j in range(size):
+        for i in range(rows):
+            q[j, i] *= residuals[i]
+    for k in range(size):
+        for i in range(rows):
+            residuals[i] = 0.5 * q[k, i]
+        for lag in range(1, min(lags, rows - 1) + 1):
+            weight = 1.0 if kind == UNIFORM else 1.0 - lag / (lags + 1.0)
+            for i in range(lag, rows):
+                residuals[i] += weight * q[k, i - lag]
         for j in range(size):
-            sums[clusters[i], j] += q[j, i] * residuals[i]
-    if number > 1:
-        factor = number / (number - 1.0) * ((rows - 1.0) / (rows - size))
-        for j in range(size):
-            for k in range(j + 1):
-                total = 0.0
-                for c in range(number):
-                    total += sums[c, j] * sums[c, k]
-                middle[j, k] = factor * total
-    return number
+            middle[j, k] = dot(q[j], residuals)
+    for j in range(size):
+        for k in range(j + 1):
+            middle[j, k] += middle[k, j]
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
@@ -82,6 +120,7 @@ def robust_likelihood(
     x: FloatArray,
     score: FloatArray,
     clusters: IntArray,
+    lags: int,
     inverse: FloatArray,
     root: FloatArray,
     scale: float,
@@ -90,7 +129,7 @@ def robust_likelihood(
 ) -> int:
     """Compute the robust covariance of maximum-likelihood coefficients, or why it cannot be relied on."""
     # As in statsmodels, HC0 to HC3 are one and the same here, without a correction. `x` are the columns, or a
-    # basis; `score` the derivatives of the likelihood of each row, which are written to. `inverse` is that of
+    # basis; `score` the derivatives of the likelihood of each row; both are written to. `inverse` is that of
     # the triangle L, where ``L L'`` are the second derivatives; `root` is the same, with a basis times the
     # inverse of the triangle that leads to the columns. `sums`, (n, p), is written to.
     size = x.shape[0]
@@ -98,6 +137,8 @@ def robust_likelihood(
     if kind == CLUSTER:
         if middle_of_clusters(x, score, clusters, sums, middle) < 2:
             return Reason.FEW_CLUSTERS
+    elif kind >= HAC:
+        middle_of_lags(kind, x, score, lags, middle)
     else:
         score *= score
         gram_of(x, score, middle)
@@ -114,7 +155,8 @@ def robust_likelihood(
                 total += work[i, k] * inverse[j, k]
             both[i, j] = total
     sandwich_of(root, both, work, covariance)
-    return Reason.VOUCHED if has_variances(covariance, root, scale) else Reason.NO_VARIANCE
+    least = scale * CANCELS if kind >= HAC or clusters.shape[0] > 1 else scale
+    return Reason.VOUCHED if has_variances(covariance, root, least) else Reason.NO_VARIANCE
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

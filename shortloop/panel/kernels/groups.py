@@ -27,8 +27,8 @@ class Rows(NamedTuple):
     """Rows of some groups, those of a group one after the other.
 
     Columns are of each group one after the other, in shape (p * rows,). Weights, trials (of outcomes that are
-    shares) and clusters may have the length 0. Starts are the first row of each group, and the end of the
-    last.
+    shares) and clusters, (ways, rows), may have the length 0. Starts are the first row of each group, and the
+    end of the last; lags are of each group.
     """
 
     size: int
@@ -38,6 +38,7 @@ class Rows(NamedTuple):
     trials: FloatArray
     clusters: IntArray
     starts: IntArray
+    lags: IntArray
 
 
 class Found(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 
 from shortloop.base.types import FloatArray
 from shortloop.panel.kernels import families, matrices
-from shortloop.panel.kernels.covariance import CLUSTER, NONROBUST, robust_likelihood, sums_for
+from shortloop.panel.kernels.covariance import NONROBUST, robust_likelihood, sums_for
 from shortloop.panel.kernels.groups import CONDITION, Found, Rows, basis_of_group, room_for
 from shortloop.panel.kernels.singular import singular_values, singular_values_of
 from shortloop.panel.statistics import Reason
@@ -140,8 +140,9 @@ def fit_groups(rows: Rows, found: Found, family: int, link: int, kind: int) -> N
             continue
         matrices.inverse_of(weighted, first)
         matrices.product_of(first, inverse, second)
-        some = rows.clusters[begin:end] if kind == CLUSTER else rows.clusters
-        reasons[g] = robust_likelihood(kind, q, work, some, first, second, scale, sums, covariance[g])
+        some = rows.clusters[:, begin:end]
+        lags, into = rows.lags[g], covariance[g]
+        reasons[g] = robust_likelihood(kind, q, work, some, lags, first, second, scale, sums, into)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

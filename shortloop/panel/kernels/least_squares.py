@@ -9,11 +9,14 @@ import numba
 from shortloop.base.types import FloatArray
 from shortloop.panel.kernels import groups, matrices
 from shortloop.panel.kernels.covariance import (
+    CANCELS,
     CLUSTER,
+    HAC,
     NONROBUST,
     UNCLEAR_TEST,
     has_variances,
     middle_of_clusters,
+    middle_of_lags,
     middle_of_rows,
     sums_for,
     wald,
@@ -90,15 +93,18 @@ def fit_groups(rows: Rows, found: Found, kind: int) -> None:
             matrices.outer_of(inverse, covariance[g])
             continue
         if kind == CLUSTER:
-            numbers[g, 6] = middle_of_clusters(q, left, rows.clusters[begin:end], sums, gram)
+            numbers[g, 6] = middle_of_clusters(q, left, rows.clusters[:, begin:end], sums, gram)
             if numbers[g, 6] <= size + 1:
                 reasons[g] = Reason.FEW_CLUSTERS
                 continue
+        elif kind >= HAC:
+            middle_of_lags(kind, q, left, rows.lags[g], gram)
         elif not middle_of_rows(kind, q, left, condition, gram):
             reasons[g] = Reason.LEVERAGE
             continue
         matrices.sandwich_of(inverse, gram, first, covariance[g])
-        if not has_variances(covariance[g], inverse, numbers[g, 0] / number):
+        least = CANCELS if kind >= HAC or rows.clusters.shape[0] > 1 else 1.0
+        if not has_variances(covariance[g], inverse, least * numbers[g, 0] / number):
             reasons[g] = Reason.NO_VARIANCE
             continue
         numbers[g, 5] = wald(beta[g], covariance[g], constants[g], gram, second)

@@ -9,7 +9,7 @@ import numpy as np
 
 from shortloop.base.types import FloatArray
 from shortloop.panel.kernels import matrices
-from shortloop.panel.kernels.covariance import CLUSTER, NONROBUST, robust_likelihood, sums_for
+from shortloop.panel.kernels.covariance import NONROBUST, robust_likelihood, sums_for
 from shortloop.panel.kernels.groups import Found, Rows, columns_of_group, room_for
 from shortloop.panel.kernels.singular import singular_values_of
 from shortloop.panel.kernels.special import exp_of, log_of
@@ -89,8 +89,9 @@ def fit_groups(rows: Rows, found: Found, kind: int) -> None:
         inverse /= math.sqrt(number)  # so that it is of the sum, and not of the mean
         for i in range(number):
             chance[i] = y[i] - chance[i]
-        some = rows.clusters[begin:end] if kind == CLUSTER else rows.clusters
-        reasons[g] = robust_likelihood(kind, x, chance, some, inverse, inverse, 1.0, sums, covariance[g])
+        some = rows.clusters[:, begin:end]
+        lags, into = rows.lags[g], covariance[g]
+        reasons[g] = robust_likelihood(kind, x, chance, some, lags, inverse, inverse, 1.0, sums, into)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

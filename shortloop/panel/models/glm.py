@@ -40,17 +40,18 @@ class Glm(WithCovariance):
         return self.family == "binomial"
 
     def fit_groups(self, design: Design, starts: IntArray, level: float) -> Statistics | None:
+        import numpy as np
+
         from shortloop.panel.kernels.batch import Batch
-        from shortloop.panel.kernels.covariance import KINDS
         from shortloop.panel.kernels.families import FAMILIES, LINKS
         from shortloop.panel.kernels.irls import NUMBERS, fit_groups
 
         link = self.link or COMPILED[self.family][0]
         if link not in COMPILED[self.family]:
             return None
-        batch = Batch(design, starts, NUMBERS)
+        batch = Batch(design, starts, NUMBERS, self.lags_of(np.diff(starts)))
         which = FAMILIES.index(self.family), LINKS.index(link)
-        return batch.statistics(level, **batch.run(fit_groups, *which, KINDS[self.covariance]))
+        return batch.statistics(level, **batch.run(fit_groups, *which, self.kind()))
 
     def fit_one(self, outcome: FloatArray, rows: FloatArray, roles: dict[str, Any]) -> Any:
         import numpy as np

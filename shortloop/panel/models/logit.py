@@ -24,11 +24,10 @@ class Logit(WithCovariance):
         from scipy import special
 
         from shortloop.panel.kernels.batch import Batch
-        from shortloop.panel.kernels.covariance import KINDS
         from shortloop.panel.kernels.newton import NUMBERS, fit_groups
 
-        batch = Batch(design, starts, NUMBERS)
-        numbers = batch.run(fit_groups, KINDS[self.covariance])
+        batch = Batch(design, starts, NUMBERS, self.lags_of(np.diff(starts)))
+        numbers = batch.run(fit_groups, self.kind())
         ones, nobs = numbers.pop("outcomes"), batch.nobs
         with np.errstate(divide="ignore", invalid="ignore"):
             llnull = special.xlogy(ones, ones / nobs) + special.xlogy(nobs - ones, 1.0 - ones / nobs)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from shortloop.panel.formulas.design import Design
     from shortloop.panel.statistics import Statistics
 
-Covariance = Literal["nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster"]
+Covariance = Literal["nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster", "HAC"]
 
 
 class ModelSettings(Tagged):
@@ -79,22 +79,66 @@ class WithCovariance(ModelSettings):
     covariance: Covariance = Field(
         "nonrobust",
         description="covariance of the coefficients: nonrobust; HC0 to HC3: errors of different size; "
-        "cluster: errors correlated within clusters; default 'nonrobust'",
+        "cluster: errors correlated within clusters; HAC: errors correlated over time (Newey and West); "
+        "default 'nonrobust'",
     )
-    clusters: str | None = Field(
-        None, description="for covariance 'cluster': column whose values make a cluster; no default"
+    clusters: str | tuple[str, str] | None = Field(
+        None,
+        description="for covariance 'cluster': column whose values make a cluster, or two of them, e.g. "
+        "['firm', 'year']; no default",
+    )
+    lags: int | None = Field(
+        None,
+        ge=0,
+        description="for covariance 'HAC': rows back to which errors are correlated; default: of n rows the "
+        "whole part of 4 (n / 100)^(2/9)",
+    )
+    kernel: Literal["bartlett", "uniform"] = Field(
+        "bartlett",
+        description="for covariance 'HAC': weights of the lags; bartlett: falling; uniform: all 1; default "
+        "'bartlett'",
+    )
+    time: str | None = Field(
+        None,
+        description="for covariance 'HAC': column by which the rows of a group are in order; default: the "
+        "order of the file",
     )
 
     def roles(self) -> dict[str, str]:
-        return {"clusters": self.clusters} if self.covariance == "cluster" and self.clusters else {}
+        columns = (self.clusters,) if isinstance(self.clusters, str) else self.clusters or ()
+        found = dict(zip(("clusters", "clusters 2"), columns, strict=False))
+        return {**found, "time": self.time} if self.time else found
 
     @model_validator(mode="after")
-    def _clusters_are_named(self) -> Self:
+    def _fits_the_covariance(self) -> Self:
         if (self.covariance == "cluster") != (self.clusters is not None):
             raise ValueError("clusters: the column is needed for covariance 'cluster', and only there")
+        if self.covariance != "HAC" and (self.lags, self.kernel, self.time) != (None, "bartlett", None):
+            raise ValueError("lags, kernel, time: only for covariance 'HAC'")
         return self
+
+    def kind(self) -> int:
+        """Return the number by which compiled code knows the covariance."""
+        from shortloop.panel.kernels.covariance import KINDS, UNIFORM
+
+        return UNIFORM if self.kernel == "uniform" else KINDS[self.covariance]
+
+    def lags_of(self, nobs: FloatArray) -> IntArray:
+        """Return how far back errors are correlated, of groups of so many rows."""
+        import numpy as np
+
+        if self.lags is None:
+            return np.asarray(4.0 * (nobs / 100.0) ** (2.0 / 9.0), np.int64)
+        return np.full(len(nobs), self.lags, np.int64)
 
     def how(self, roles: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments of ``fit`` of statsmodels."""
-        known = {"groups": roles["clusters"]} if self.covariance == "cluster" else None
+        import numpy as np
+
+        known: dict[str, Any] | None = None
+        if self.covariance == "cluster":
+            groups = [roles[name] for name in ("clusters", "clusters 2") if name in roles]
+            known = {"groups": groups[0] if len(groups) == 1 else np.column_stack(groups)}
+        elif self.covariance == "HAC":
+            known = {"maxlags": self.lags, "kernel": self.kernel}
         return {"cov_type": self.covariance, "cov_kwds": known}

@@ -23,13 +23,12 @@ class LeastSquares(WithCovariance):
         from scipy import special
 
         from shortloop.panel.kernels.batch import Batch
-        from shortloop.panel.kernels.covariance import KINDS
         from shortloop.panel.kernels.groups import IMPLICIT, NO_CONSTANT
         from shortloop.panel.kernels.least_squares import NUMBERS, fit_groups
         from shortloop.panel.statistics import Reason
 
-        batch = Batch(design, starts, NUMBERS)
-        numbers = batch.run(fit_groups, KINDS[self.covariance])
+        batch = Batch(design, starts, NUMBERS, self.lags_of(np.diff(starts)))
+        numbers = batch.run(fit_groups, self.kind())
         size, nobs, constants = len(design.regressors), batch.nobs, batch.found.constants
         ssr, out = numbers["ssr"], batch.found.reasons != Reason.VOUCHED
         has_constant = (constants != NO_CONSTANT).astype(float)

@@ -78,6 +78,8 @@ def fit_group(
     twice: Any = ()
     if "time" in design.roles:
         design, _, twice = in_time(design, np.array([0, len(design.outcome)]))
+    if not (weights := np.asarray(design.roles.get("freq_weights", 1.0))).all():
+        design = design.taken(np.flatnonzero(weights))  # a row that stands for none is none
     rows = np.ascontiguousarray(design.columns.T)
     outcome = design.outcome
     known: dict[str, FloatArray | float] = {"nobs": float(len(outcome))}

@@ -128,6 +128,8 @@ def _logit(model: Any, design: Design, params: FloatArray, scale: float, seed: A
 def _glm(model: Any, design: Design, params: FloatArray, scale: float, seed: Any) -> Rows:
     family = model.family_of_statsmodels()
     predictor = params @ design.columns
+    if (offset := model.offset_of(design.roles)) is not None:
+        predictor = predictor + offset
     mean = family.fitted(predictor)
     return _generalized(
         design, predictor, mean, family.variance(mean), family.weights(mean), scale, model.family, seed
@@ -147,12 +149,18 @@ def _generalized(
     trials = design.trials()
     if trials is not None:
         variance, weights = variance / trials, weights * trials
+    shares = design.roles.get("var_weights")
+    if shares is not None:
+        variance, weights = variance / shares, weights * shares
+        family = "" if family in ("poisson", "binomial") else family  # no distribution has such outcomes
+    weights = weights * design.roles.get("freq_weights", 1.0)
     leverage = _leverage(np.sqrt(weights) * design.columns)
     residuals = (design.outcome - mean) / np.sqrt(variance)
     standardized = residuals / np.sqrt(scale) / _rest(leverage)
     rng = np.random.default_rng(seed)
-    if trials is None:
-        normal = _quantile_residuals(design.outcome, mean, scale, family, rng)
+    if trials is None or not family:
+        scales = scale if shares is None else scale / shares
+        normal = _quantile_residuals(design.outcome, mean, scales, family, rng)
     else:
         normal = _of_counts(design.roles["successes"], trials, mean, rng)
     name = "quantile residual"
@@ -188,7 +196,7 @@ def _rest(leverage: FloatArray) -> FloatArray:
 
 
 def _quantile_residuals(
-    outcome: FloatArray, mean: FloatArray, scale: float, family: str, rng: np.random.Generator
+    outcome: FloatArray, mean: FloatArray, scale: float | FloatArray, family: str, rng: np.random.Generator
 ) -> FloatArray | None:
     """Compute residuals that are normal if the model holds; None if outcomes are not of the family's kind."""
     # Dunn and Smyth 1996, Randomized quantile residuals, section 2.

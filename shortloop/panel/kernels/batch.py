@@ -35,7 +35,7 @@ class Batch:
             design, starts, twice = in_time(design, starts)
         size, groups, roles = len(design.regressors), len(starts) - 1, design.roles
         self._names, self._starts, self._columns = names, starts, design.regressors
-        self._others = design.outcome, roles.get("weights"), design.trials()
+        self._others = design.outcome, roles.get("weights"), design.trials(), roles.get("offset")
         ways = [roles[name].astype(np.int64) for name in ("clusters", "clusters 2") if name in roles]
         if len(ways) > 1:  # of both together, by numbers that are not larger than these of rows
             both = ways[0] * (ways[1].max(initial=0) + 1) + ways[1]
@@ -82,11 +82,11 @@ class Batch:
             for row, values in zip(others, self._others, strict=True):
                 if values is not None:
                     row[:number] = values[part]
-            outcome, weights, trials = (row[:n] for row, n in zip(others, there, strict=True))
+            outcome, weights, trials, offset = (row[:n] for row, n in zip(others, there, strict=True))
             clusters = np.ascontiguousarray(self._clusters[:, part])
             out: list[Any] = [values[first:last] for values in self.found]
             columns, lags = regressors[: size * number], self._lags[first:last]
-            rows = Rows(size, columns, outcome, weights, trials, clusters, inside, lags)
+            rows = Rows(size, columns, outcome, weights, trials, offset, clusters, inside, lags)
             yield rows, Found(*out)
             first = last
 

@@ -27,8 +27,8 @@ class Rows(NamedTuple):
     """Rows of some groups, those of a group one after the other.
 
     Columns are of each group one after the other, in shape (p * rows,). Weights, trials (of outcomes that are
-    shares) and clusters, (ways, rows), may have the length 0. Starts are the first row of each group, and the
-    end of the last; lags are of each group.
+    shares), offset (of linear predictors) and clusters, (ways, rows), may have the length 0. Starts are the
+    first row of each group, and the end of the last; lags are of each group.
     """
 
     size: int
@@ -36,6 +36,7 @@ class Rows(NamedTuple):
     outcome: FloatArray
     weights: FloatArray
     trials: FloatArray
+    offset: FloatArray
     clusters: IntArray
     starts: IntArray
     lags: IntArray

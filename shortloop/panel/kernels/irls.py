@@ -20,6 +20,7 @@ MAX_ITERATIONS, TOLERANCE = 100, 1e-8  # as of statsmodels' ``GLM.fit``
 NEAR = 1e-3  # share of the tolerance within which rounding may decide whether there is one more step
 ROUNDING = 1e-14  # share of a deviance that may be rounding
 RISE = 1e-9  # share of the deviance that a step may add to it
+MOST = 1e5  # offset, times the condition, that leaves linear predictors their digits
 SMALL = 1e-3  # share of the standard deviation below which a mean may be on its way to 0
 NUMBERS = ("llf", "deviance", "scale", "condition_number", "iterations")
 
@@ -43,7 +44,12 @@ def fit_groups(rows: Rows, found: Found, family: int, link: int, kind: int) -> N
         if reasons[g] != Reason.VOUCHED:
             continue
         numbers[g, 3] = largest / smallest
-        size = q.shape[0]
+        size, offset, farthest = q.shape[0], rows.offset[begin:end], 0.0
+        for i in range(offset.shape[0]):
+            farthest = max(farthest, abs(offset[i]) if np.isfinite(offset[i]) else np.inf)
+        if not numbers[g, 3] * farthest < MOST:
+            reasons[g] = Reason.ILL_CONDITIONED
+            continue
         eta, mu, slope = room.vectors[0, :number], room.vectors[1, :number], room.vectors[2, :number]
         weight, work, logs = room.vectors[3, :number], room.vectors[4, :number], room.vectors[5, :number]
         families.logs_of(family, y, logs)
@@ -62,9 +68,14 @@ def fit_groups(rows: Rows, found: Found, family: int, link: int, kind: int) -> N
             families.weights_of(family, mu, slope, weight)
             if is_counted:
                 weight *= tried
-                of_sums = families.rounding_of_sums(y, eta, mu, slope, weight, numbers[g, 3])
+            if is_counted or farthest > 0.0:
+                of_sums = (1.0 + farthest) * families.rounding_of_sums(
+                    y, eta, mu, slope, weight, numbers[g, 3]
+                )
             for i in range(number):
                 work[i] = weight[i] * (eta[i] + slope[i] * (y[i] - mu[i]))
+            for i in range(offset.shape[0]):
+                work[i] -= weight[i] * offset[i]
             matrices.products_of(q, work, right)
             matrices.gram_of(q, weight, gram)
             if not matrices.cholesky(gram, weighted):
@@ -73,6 +84,8 @@ def fit_groups(rows: Rows, found: Found, family: int, link: int, kind: int) -> N
             matrices.solve(weighted, right, gamma)
             eta[:] = 0.0
             matrices.sum_of(q, gamma, 1.0, eta)
+            for i in range(offset.shape[0]):
+                eta[i] += offset[i]
             families.means_of(link, eta, mu)
             if not families.are_possible(family, mu):
                 reasons[g] = Reason.NEAR_BOUND if family == families.BINOMIAL else Reason.OUTSIDE
@@ -82,6 +95,7 @@ def fit_groups(rows: Rows, found: Found, family: int, link: int, kind: int) -> N
                 rounding += of_sums
             else:
                 deviance = families.deviance_of(family, link, y, logs, eta, mu, work)
+                rounding = of_sums
             if iteration > 0 and deviance > last * (1.0 + RISE):  # rounding may grow with each such step
                 break
             last = deviance
@@ -104,7 +118,7 @@ def fit_groups(rows: Rows, found: Found, family: int, link: int, kind: int) -> N
         if family in (families.GAUSSIAN, families.GAMMA):  # rounding may be seen beside tiny errors
             squares = 0.0
             for i in range(number):
-                squares += weight[i] * eta[i] * eta[i]
+                squares += weight[i] * (abs(eta[i]) + farthest) ** 2
             if not numbers[g, 3] ** 2 * squares < CONDITION**2 * scale * (number - size):
                 reasons[g] = Reason.ILL_CONDITIONED
                 continue

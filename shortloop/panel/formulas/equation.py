@@ -32,6 +32,7 @@ from shortloop.panel.formulas.materializer import Materializer, NotByGroupError
 MARKED = re.compile("[⧛⧚]|\x1b\\[[0-9;]*m")  # marks of formulaic around errors in formulas, for terminals
 BACKTICKS = re.compile("`([^`]*)`")
 CODED = ("clusters", "clusters 2", "time")  # roles of which only equality, or order, matters
+LABELS = re.compile(r"\.groups( \d+)?$")  # arguments of statsmodels of which only equality does
 Sides = tuple[tuple[str, ...], tuple[int, ...], Columns, Sequence[FloatArray]]
 """Names and terms of regressors, these, and outcomes."""
 
@@ -239,7 +240,7 @@ class Equation:
         return Evaluated(design, known, bool(coded), len(apart) < len(coded), failed)
 
     def _role(self, role: str, name: str, column: Column) -> FloatArray | IntArray:
-        if role not in CODED:
+        if role not in CODED and not LABELS.search(role):
             if column.values.dtype.kind == "i":
                 raise InputError("the column is not numeric", field=role, found=name, expected="numbers")
             return np.array(column.values, np.float64)  # that of a file may not be written to

@@ -63,7 +63,7 @@ PANEL = (
     {"panel.kernels", "panel.statistics", "panel.formulas"},
     {"panel.data", "panel.formats"},
     {"panel.models"},
-    {"panel.statsmodels_fit"},
+    {"panel.hypotheses", "panel.margins", "panel.statsmodels_fit"},
     {"panel.fit", "panel.diagnostics"},
     {"panel.results", "panel.settings"},
     {"panel.frame"},

@@ -20,6 +20,7 @@ from shortloop.panel.statistics import (
     COEFFICIENTS,
     FITS,
     LEVEL,
+    MARGINS,
     Reason,
     Statistics,
     Status,
@@ -57,6 +58,7 @@ class Fitter:
             hint = "name several outcomes in `outcomes`"
             raise InputError(problem, field=equation.where, found=equation.text, expected=expected, hint=hint)
         self._model, self._equation, self._level = model, equation, level
+        self._tests = bool(model.tests or getattr(model, "margins", None))
         self._starts = np.array(panel.starts, np.int64)  # those of a file may not be written to
         self._columns = equation.needed(panel.columns, model.roles().values())
         self._problems: dict[int, CategoriesError] = {}
@@ -85,6 +87,9 @@ class Fitter:
         last = len(self._starts) - 1 if last is None else last
         groups = last - first
         found = empty_statistics(groups, len(self.names))
+        if self._tests:
+            found["covariance"] = np.full((groups, len(self.names), len(self.names)), np.nan)
+            found["freedom"] = np.full(groups, np.nan)
         left, why = np.ones(groups, bool), [""] * groups
         for some in self._shared:
             begin, end = np.searchsorted(some.groups, [first, last])
@@ -92,8 +97,9 @@ class Fitter:
             fits = self._model.fit_groups(some.design, starts, self._level) if begin < end else None
             if fits is not None:
                 names = np.array([self.names.index(name) for name in some.design.names])
-                for name, values in fits.items():
-                    found[name][np.ix_(places, names) if name in COEFFICIENTS else places] = values
+                axes = dict.fromkeys(COEFFICIENTS, (names,)) | {"covariance": (names, names)}
+                for name in found:
+                    found[name][np.ix_(places, *axes.get(name, ()))] = fits[name]
                 left[places] = (fits["reasons"] != Reason.VOUCHED) | _is_constant(some.design.outcome, starts)
                 for i in np.flatnonzero(fits["reasons"] != Reason.VOUCHED):
                     why[places[i]] = [*Reason][fits["reasons"][i]].said
@@ -106,7 +112,28 @@ class Fitter:
             status[g], whole.said[first + g] = Status.FAILED, ["there are too few rows for standard errors"]
         for g in map(int, np.flatnonzero(left)):
             self._fit_by_statsmodels(whole, g, first + g, why[g])
+        if self._tests:
+            whole.arrays["covariance"][status != Status.FITTED] = np.nan
+            whole.arrays.update(self._tested(whole.arrays, first))
         return whole
+
+    def _tested(self, arrays: Statistics, first: int) -> Statistics:
+        """Test hypotheses and compute marginal effects of groups from `first` on."""
+        from shortloop.panel.hypotheses import test_all
+
+        found = test_all(self._model.tests, self.names, arrays) if self._model.tests else {}
+        if getattr(self._model, "margins", None):
+            from shortloop.panel.margins import margins_of
+
+            found |= {name: np.full(arrays["params"].shape, np.nan) for name in MARGINS}
+            for g in map(int, np.flatnonzero(arrays["status"] == Status.FITTED)):
+                design = self.design_of(first + g)
+                place = [self.names.index(name) for name in design.names]
+                params, covariance = arrays["params"][g, place], arrays["covariance"][g][np.ix_(place, place)]
+                effects = margins_of(self._model, design, params, covariance, self._level)
+                for name, values in effects.items():
+                    found[name][g, place] = values
+        return found
 
     def _fit_by_statsmodels(self, fits: Fits, g: int, group: int, why: str) -> None:
         """Fit what compiled code has left: group `g` of `fits`, which is `group` of all."""
@@ -122,7 +149,7 @@ class Fitter:
                 raise
             status[g], fits.said[group] = Status.FAILED, [f"{error.problem}: {error.expected}"]
             return
-        values, status[g], said = fit_group(self._model, part, self._level)
+        values, status[g], said = fit_group(self._model, part, self._level, self._tests)
         _write(fits, g, values, part.names)
         fits.said[group] = [text for text in (why, *said) if text]
 
@@ -252,3 +279,11 @@ def _write(fits: Fits, group: int, values: Mapping[str, object], names: tuple[st
         found = np.asarray(values.get(name, np.nan))
         if found.ndim == 1 and len(found) >= len(names):  # some models have more, of their own
             into[place] = found[taken]
+    if "covariance" in fits.arrays:
+        covariance = np.full((len(fits.names), len(fits.names)), np.nan)
+        if (known := values.get("covariance")) is not None:
+            covariance[np.ix_(place, place)] = np.asarray(known)[np.ix_(taken, taken)]
+        fits.arrays["covariance"][group], fits.arrays["freedom"][group] = (
+            covariance,
+            values.get("freedom", np.nan),
+        )

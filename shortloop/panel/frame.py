@@ -13,7 +13,7 @@ from shortloop.panel.fit import Fitter
 from shortloop.panel.formulas.equation import Equation
 from shortloop.panel.models.model import ModelSettings
 from shortloop.panel.results import Results, check_computed, with_absent_terms
-from shortloop.panel.statistics import CODES, COEFFICIENTS, FITS, LEVEL
+from shortloop.panel.statistics import CODES, COEFFICIENTS, FITS, LEVEL, MARGINS, TESTS
 from shortloop.settings.base import tag_of
 
 if TYPE_CHECKING:
@@ -57,10 +57,13 @@ def fit_frame(frame: pd.DataFrame, by: Sequence[str], *, level: float = LEVEL, *
     needed = {*by, *equation.variables([*map(str, frame.columns)]), *model.roles().values()}
     panel = from_frame(frame[[name for name in frame.columns if name in needed]], by)
     fits = Fitter(model, equation, panel, level).fit()
-    arrays = {name: fits.arrays[name] for name in (*COEFFICIENTS, *FITS, *CODES)}
+    more = (*TESTS, *MARGINS)
+    arrays = {
+        name: fits.arrays[name] for name in (*COEFFICIENTS, *FITS, *CODES, *more) if name in fits.arrays
+    }
     said = ["; ".join(fits.said.get(g, ())) for g in range(len(panel.keys))]
     said = with_absent_terms(fits.names, arrays["params"], said)
-    found = Results(panel.by, panel.keys, fits.names, arrays, said)
+    found = Results(panel.by, panel.keys, fits.names, arrays, said, hypotheses=model.tests)
     check_computed(found, equation.where)
     return found
 

@@ -23,7 +23,11 @@ LIBRARIES = (  # import names of the libraries of the extra `panel`
     *("formulaic", "interface_meta", "numba", "pandas", "pyarrow", "scipy", "statsmodels"),
     *REPORT_LIBRARIES,
 )
-TABLES = ("coefficients.csv", "coefficients.parquet", "fits.csv", "fits.parquet")
+TABLES = [
+    f"{name}.{ending}"
+    for name in ("coefficients", "fits", "margins", "tests")
+    for ending in ("csv", "parquet")
+]
 
 
 def read_panel(path: str | PathLike[str] = DEFAULT_PANEL) -> Panel:
@@ -82,8 +86,9 @@ def deliver(run: PanelRun, report: Built, seconds: float) -> None:
     folder, files, findings = deliver_report(report.path, name)
     for job, found in zip([job for job in run.jobs if job.stage == "panel_results"], findings, strict=True):
         place = f"tables/{found['folder']}"
-        copy_files(job.path, TABLES, folder / place)
-        files += [f"{place}/{each}" for each in TABLES]
+        tables = [each for each in TABLES if (job.path / each).exists()]
+        copy_files(job.path, tables, folder / place)
+        files += [f"{place}/{each}" for each in tables]
     drawn = [found["diagnostics"] for found in findings if found["diagnostics"]]
     for job, place in zip([job for job in run.jobs if job.stage == "panel_diagnostics"], drawn, strict=True):
         copy_files(job.path, [PAGES], folder, [place])

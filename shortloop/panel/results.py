@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,17 @@ import pandas as pd
 
 from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.panel.statistics import COEFFICIENTS, FITS, PATHS, STATUSES, Status, merge_terms
+from shortloop.panel.statistics import (
+    COEFFICIENTS,
+    CONSTANT,
+    FITS,
+    MARGINS,
+    PATHS,
+    STATUSES,
+    TESTS,
+    Status,
+    merge_terms,
+)
 
 OURS = {  # columns of our tables, and of the numbers beside figures
     *("term", *COEFFICIENTS, "pvalues_corrected", *FITS, "status", "path", "said"),
@@ -28,29 +38,56 @@ class Results:
     arrays: Mapping[str, FloatArray | IntArray]  # by the names of `Statistics`, and "status" and "path"
     said: Sequence[str]  # messages about each group
     terms: tuple[int, ...] = ()  # of the formula, of each coefficient
+    hypotheses: tuple[str, ...] = ()  # that were tested
 
     def __repr__(self) -> str:
         fitted = int(self._fitted.sum())
         found = f"{fitted:,} of {len(self.keys):,} groups fitted: {', '.join(self.names)}"
-        return f"<{found}; tables: coefficients(), fits()>"
+        names = [*("tests()" for _ in self.hypotheses[:1]), *("margins()" for _ in [1] if self.has_margins)]
+        return f"<{found}; tables: {', '.join(['coefficients()', 'fits()', *names])}>"
 
     @property
     def _fitted(self) -> np.ndarray:
         return np.asarray(np.asarray(self.arrays["status"]) == Status.FITTED)
 
+    @property
+    def has_margins(self) -> bool:
+        return MARGINS.keys() <= self.arrays.keys()
+
     def coefficients(self, correction: str = "none") -> pd.DataFrame:
         """Make a table with a row for each coefficient of each group."""
-        found: dict[str, object] = {
-            name: np.repeat(np.array([key[i] for key in self.keys], object), len(self.names))
-            for i, name in enumerate(group_columns(self.by))
+        return self._table("term", self.names, COEFFICIENTS, "", correction)
+
+    def tests(self, correction: str = "none") -> pd.DataFrame:
+        """Make a table with a row for each hypothesis of each group."""
+        return self._table("test", self.hypotheses, TESTS, "test_", correction)
+
+    def margins(self, correction: str = "none") -> pd.DataFrame:
+        """Make a table with a row for the marginal effect of each regressor of each group."""
+        found = self._table("term", self.names, MARGINS, "margin_", correction)
+        return found[found["term"] != CONSTANT].reset_index(drop=True)
+
+    def tables(self, correction: str) -> dict[str, pd.DataFrame]:
+        """Make all tables, by name."""
+        found = {"coefficients": self.coefficients(correction), "fits": self.fits()}
+        found |= {"tests": self.tests(correction)} if self.hypotheses else {}
+        return found | ({"margins": self.margins(correction)} if self.has_margins else {})
+
+    def _table(
+        self, of: str, rows: Sequence[str], arrays: Iterable[str], prefix: str, correction: str
+    ) -> pd.DataFrame:
+        """Make a table of arrays, (groups, rows), whose names begin with `prefix`."""
+        columns: dict[str, FloatArray] = {
+            name.removeprefix(prefix): np.asarray(self.arrays[name], np.float64) for name in arrays
         }
-        found["term"] = np.tile(np.array(self.names, object), len(self.keys))
-        for name in COEFFICIENTS:
-            found[name] = np.asarray(self.arrays[name]).reshape(-1)
         if correction != "none":
-            pvalues = np.asarray(self.arrays["pvalues"], np.float64)
-            found["pvalues_corrected"] = correct_pvalues(pvalues, self._fitted, correction).reshape(-1)
-        return pd.DataFrame(found)
+            columns["pvalues_corrected"] = correct_pvalues(columns["pvalues"], self._fitted, correction)
+        found: dict[str, object] = {
+            name: np.repeat(np.array([key[i] for key in self.keys], object), len(rows))
+            for i, name in enumerate(group_columns(self.by, OURS | {of, *columns}))
+        }
+        found[of] = np.tile(np.array(rows, object), len(self.keys))
+        return pd.DataFrame(found | {name: values.reshape(-1) for name, values in columns.items()})
 
     def fits(self) -> pd.DataFrame:
         """Make a table with a row for each group."""
@@ -64,11 +101,11 @@ class Results:
         return pd.DataFrame(found)
 
 
-def group_columns(by: Sequence[str]) -> tuple[str, ...]:
+def group_columns(by: Sequence[str], ours: Container[str] = OURS) -> tuple[str, ...]:
     """Name the group columns of tables: ``group_`` in front where a name is one of ours."""
     names = list(by)
     for i, name in enumerate(by):
-        while names[i] in OURS or names[i] in names[:i] or (names[i] != name and names[i] in by):
+        while names[i] in ours or names[i] in names[:i] or (names[i] != name and names[i] in by):
             names[i] = f"group_{names[i]}"
     return tuple(names)
 
@@ -83,23 +120,27 @@ def merge(parts: Sequence[Results]) -> Results:
 
     def whole(name: str) -> np.ndarray:
         arrays = [part.arrays[name] for part in parts]
-        if name in COEFFICIENTS:
+        if name in COEFFICIENTS or name in MARGINS:
             for i, part in enumerate(parts):
                 padded = np.full((len(part.keys), len(names)), np.nan)
                 padded[:, [names.index(each) for each in part.names]] = arrays[i]
                 arrays[i] = padded
         return np.concatenate(arrays)[order]
 
-    arrays = {name: whole(name) for name in (*COEFFICIENTS, *FITS, "status", "path")}
+    arrays = {name: whole(name) for name in parts[0].arrays}
     said = [text for part in parts for text in part.said]
     said = with_absent_terms(names, arrays["params"], [said[i] for i in order])
-    return Results(parts[0].by, [keys[i] for i in order], names, arrays, said, terms)
+    return Results(parts[0].by, [keys[i] for i in order], names, arrays, said, terms, parts[0].hypotheses)
 
 
 def check_computed(found: Results, field: str) -> None:
-    """Refuse a formula that cannot be computed in any group."""
+    """Refuse a formula that cannot be computed in any group, and tests of coefficients of none."""
     if not found.names and (np.asarray(found.arrays["status"]) == Status.FAILED).all():
         raise InputError("the formula cannot be computed in any group", field=field, found=found.said[0])
+    if found.names and found.hypotheses:
+        from shortloop.panel.hypotheses import check_tests
+
+        check_tests(found.hypotheses, found.names, f"{field.rpartition('formula')[0]}tests")
 
 
 def with_absent_terms(names: Sequence[str], params: FloatArray, said: Sequence[str]) -> list[str]:

@@ -39,6 +39,17 @@ FITS = {  # statistics of fits, with descriptions
     "converged": "1: the iterations converged, 0: they did not",
 }
 
+TESTS = {  # statistics of hypotheses, with descriptions
+    "test_effect": "left side less right side, but for its number, of a single hypothesis",
+    "test_bse": "its standard error",
+    "test_statistic": "F, or χ², of the hypotheses",
+    "test_df": "number of hypotheses",
+    "test_df_denom": "degrees of freedom of the denominator of F; infinite: χ²",
+    "test_pvalues": "p of the hypotheses",
+}
+MARGINS = {f"margin_{name}": f"{said}, of marginal effects" for name, said in COEFFICIENTS.items()}
+CONSTANT = "Intercept"  # the name of its coefficient
+
 
 class Status(IntEnum):
     """Outcome of a fit. Of all but the first and the last, numbers, if any, are not to be relied on."""

@@ -72,7 +72,7 @@ def drop_undefined_variances(results: Any) -> np.ndarray | None:
 
 
 def fit_group(
-    model: ModelSettings, design: Design, level: float
+    model: ModelSettings, design: Design, level: float, with_covariance: bool = False
 ) -> tuple[dict[str, FloatArray | float], int, list[str]]:
     """Fit one group; return its statistics as far as there are any, its status, and messages."""
     twice: Any = ()
@@ -101,6 +101,8 @@ def fit_group(
                 results = results._results  # noqa: SLF001
             undefined = drop_undefined_variances(results)
             found = _found(results, level)
+            if with_covariance:
+                found |= _covariance(results)
             converged = _asked(model.has_converged, results)
             if converged is not None and np.isfinite(converged):
                 found["converged"] = converged
@@ -127,6 +129,18 @@ def _found(results: Any, level: float) -> dict[str, FloatArray | float]:
         found |= {name: np.asarray(found[name])[first:] for name in COEFFICIENTS if name in found}
     known = dict(zip(("iterations", "converged"), _iterations(results), strict=True))
     return found | {name: float(value) for name, value in known.items() if value is not None}
+
+
+def _covariance(results: Any) -> dict[str, Any]:
+    """Return the covariance of coefficients, and degrees of freedom of their tests."""
+    covariance = _asked(lambda results: results.cov_params(), results)
+    if np.ndim(covariance) != 2:
+        return {}
+    freedom = np.inf  # the normal distribution
+    if getattr(results, "use_t", False):
+        freedom = float(getattr(results, "df_resid_inference", results.df_resid))
+    first = int(getattr(getattr(results, "model", None), "k_inflate", 0))
+    return {"covariance": covariance[first:, first:], "freedom": freedom}
 
 
 def _asked(of: Callable[[Any], Any], results: Any) -> Any:

@@ -125,5 +125,7 @@ class Batch:
             different, place = np.unique(freedom, return_inverse=True)
             half = special.stdtrit(different, tail)[place][:, np.newaxis] * bse
         found = {"params": params, "bse": bse, "tvalues": tvalues, "pvalues": pvalues}
+        found |= {"covariance": self.found.covariance}
+        found["freedom"] = np.full(groups, np.inf) if freedom is None else freedom
         found |= {"lower": params - half, "upper": params + half, "nobs": nobs, "reasons": reasons}
         return {**empty_statistics(groups, size), **found, **more, **known}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from shortloop.panel.models.model import WithCovariance
+from shortloop.panel.models.model import WithMargins
 
 if TYPE_CHECKING:
     from shortloop.base.types import FloatArray, IntArray
@@ -28,7 +28,7 @@ NAMES = {"cloglog": "CLogLog", "inverse_power": "InversePower"}
 """Links whose class in statsmodels is not the capitalized name."""
 
 
-class Glm(WithCovariance):
+class Glm(WithMargins):
     """A generalized linear model by iteratively reweighted least squares."""
 
     model: Literal["glm"] = Field(description="generalized linear model")
@@ -101,13 +101,15 @@ class Glm(WithCovariance):
         return GLM(outcome, rows, family=self.family_of_statsmodels(), **columns).fit(**self.how(roles))
 
     def offset_of(self, roles: Mapping[str, Any]) -> FloatArray | None:
-        """Sum what is added to linear predictors, (rows,); None if there is nothing."""
         import numpy as np
 
         with np.errstate(all="ignore"):
             parts = [roles["offset"]] if self.offset else []
             parts += [np.log(roles["exposure"])] if self.exposure else []
         return np.asarray(sum(parts)) if parts else None
+
+    def link_of_statsmodels(self) -> Any:
+        return self.family_of_statsmodels().link
 
     def family_of_statsmodels(self) -> Any:
         from statsmodels.genmod import families

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from shortloop.panel.models.model import WithCovariance
+from shortloop.panel.models.model import WithMargins
 
 if TYPE_CHECKING:
     from shortloop.base.types import FloatArray, IntArray
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from shortloop.panel.statistics import Statistics
 
 
-class Logit(WithCovariance):
+class Logit(WithMargins):
     """Logistic regression by Newton's method."""
 
     model: Literal["logit"] = Field(description="logistic regression by Newton's method")
@@ -39,6 +39,11 @@ class Logit(WithCovariance):
         from statsmodels.discrete.discrete_model import Logit as OfStatsmodels
 
         return OfStatsmodels(outcome, rows).fit(disp=0, **self.how(roles))
+
+    def link_of_statsmodels(self) -> Any:
+        from statsmodels.genmod.families.links import Logit as Link
+
+        return Link()
 
     def has_converged(self, results: Any) -> bool | None:
         """statsmodels looks at the coefficients alone, which are tiny where regressors are large."""

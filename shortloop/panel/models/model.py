@@ -7,6 +7,7 @@ nothing of size may be imported but within its functions.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -37,6 +38,12 @@ class ModelSettings(Tagged):
         "drop",
         description="what becomes of rows without a value: they are left out, or the group is not fitted; "
         "default 'drop'",
+    )
+
+    tests: tuple[str, ...] = Field(
+        (),
+        description="hypotheses about coefficients, e.g. ['x1 = x2', 'x1 = x2 = 0'], each tested in every "
+        "group; default: none",
     )
 
     def roles(self) -> dict[str, str]:
@@ -142,3 +149,21 @@ class WithCovariance(ModelSettings):
         elif self.covariance == "HAC":
             known = {"maxlags": self.lags, "kernel": self.kernel}
         return {"cov_type": self.covariance, "cov_kwds": known}
+
+
+class WithMargins(WithCovariance):
+    """A model of a mean that is a function of a sum of regressors."""
+
+    margins: Literal["overall", "mean"] | None = Field(
+        None,
+        description="marginal effects: overall: the mean over rows; mean: at the means of regressors; "
+        "default: none",
+    )
+
+    def offset_of(self, roles: Mapping[str, Any]) -> FloatArray | None:
+        """Sum what is added to linear predictors, (rows,); None if there is nothing."""
+        return None
+
+    @abstractmethod
+    def link_of_statsmodels(self) -> Any:
+        """Return the link function."""

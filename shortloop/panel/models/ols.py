@@ -44,6 +44,8 @@ class LeastSquares(WithCovariance):
             freedom, below = None, df_resid
             if self.covariance == "nonrobust":
                 bse = np.sqrt(batch.variances * scale[:, np.newaxis])
+                if self.tests:
+                    batch.found.covariance[:] *= scale[:, np.newaxis, np.newaxis]
                 fvalue = (total - ssr) / df_model / scale
                 freedom = df_resid
             else:

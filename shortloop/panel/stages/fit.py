@@ -47,13 +47,17 @@ class Fit(Stage):
         return self._parts[unit]
 
     def outputs(self) -> dict[str, Out]:
-        from shortloop.panel.statistics import CODES, COEFFICIENTS, FITS
+        from shortloop.panel.statistics import CODES, COEFFICIENTS, FITS, MARGINS, TESTS
 
         if not self._parts:
             return {}
         groups, names = len(self._keys), len(self._fitter.names)
         shape, axes = (groups, names), "groups × coefficients"
         outs = {name: Out(shape, "f8", axes, said) for name, said in COEFFICIENTS.items()}
+        if getattr(self.model, "margins", None):
+            outs |= {name: Out(shape, "f8", axes, said) for name, said in MARGINS.items()}
+        if tests := len(self.model.tests):
+            outs |= {name: Out((groups, tests), "f8", "groups × tests", said) for name, said in TESTS.items()}
         outs |= {name: Out((groups,), "f8", "groups", said) for name, said in FITS.items()}
         return outs | {name: Out((groups,), "i1", "groups", said) for name, said in CODES.items()}
 
@@ -75,4 +79,8 @@ class Fit(Stage):
         names, terms = (self._fitter.names, self._fitter.terms) if self._parts else ((), ())
         facts: dict[str, object] = {"names": list(names), "terms": list(terms), "keys": self._keys}
         facts |= {"by": self.block.facts["by"], "statuses": list(STATUSES), "paths": list(PATHS)}
-        return Finished(facts, coordinates={"groups": "keys", "coefficients": "names"} if self._parts else {})
+        coordinates = {"groups": "keys", "coefficients": "names"} if self._parts else {}
+        if self.model.tests:
+            facts["tests"] = list(self.model.tests)
+            coordinates |= {"tests": "tests"} if self._parts else {}
+        return Finished(facts, coordinates=coordinates)

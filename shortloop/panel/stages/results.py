@@ -24,18 +24,19 @@ class Results(Stage):
         import numpy as np
 
         from shortloop.panel.results import check_computed, merge
-        from shortloop.panel.statistics import CODES, COEFFICIENTS, FITS, STATUSES
+        from shortloop.panel.statistics import CODES, COEFFICIENTS, FITS, MARGINS, STATUSES, TESTS
 
         found = merge([_results(job) for job in self.fits])
         check_computed(found, f"models.{self.specification}.formula")
-        tables = {"coefficients": found.coefficients(self.correction), "fits": found.fits()}
+        tables = found.tables(self.correction)
         counts = np.bincount(np.asarray(found.arrays["status"], int), minlength=len(STATUSES))
         batched = int((np.asarray(found.arrays["path"]) == 0).sum())
-        said = {**COEFFICIENTS, **FITS, **CODES}
+        said = {**COEFFICIENTS, **FITS, **CODES, **MARGINS, **TESTS}
         arrays = {
-            name: Values(values, "groups × coefficients" if values.ndim == 2 else "groups", said[name])
+            name: Values(values, f"groups × {_axis(name)}" if values.ndim == 2 else "groups", said[name])
             for name, values in found.arrays.items()
         }
+        hypotheses = {"tests": list(found.hypotheses)} if found.hypotheses else {}
         return Finished(
             {
                 "specification": self.specification,
@@ -45,12 +46,18 @@ class Results(Stage):
                 "keys": [list(key) for key in found.keys],
                 "statuses": {name: int(count) for name, count in zip(STATUSES, counts, strict=True) if count},
                 "batched": batched,
+                **hypotheses,
             },
             arrays,
             files={f"{name}.csv": table.to_csv(index=False).encode() for name, table in tables.items()},
             tables=tables,
-            coordinates={"groups": "keys", "coefficients": "names"},
+            coordinates={"groups": "keys", "coefficients": "names", **dict.fromkeys(hypotheses, "tests")},
         )
+
+
+def _axis(name: str) -> str:
+    """Name the second axis of an array."""
+    return "tests" if name.startswith("test_") else "coefficients"
 
 
 def _results(job: Job) -> Found:
@@ -63,4 +70,4 @@ def _results(job: Job) -> Found:
             for group, texts in json.loads((job.path / name).read_text(encoding="utf-8")).items():
                 said[int(group)] = "; ".join(texts)
     by, names, terms = (tuple(job.facts[name]) for name in ("by", "names", "terms"))
-    return Found(by, keys, names, dict(job.arrays), said, terms)
+    return Found(by, keys, names, dict(job.arrays), said, terms, tuple(job.facts.get("tests", ())))

@@ -152,12 +152,14 @@ class _Work:
             if isinstance(stage, CollectingStage):
                 given = self.units.rows_before(), self.earlier, self.retried
                 self.taken = take_rows(stage, self.units.left(), self.units.take, *given)
+                resumed = len(costs) - len(self.units.left()) - sum(self.taken.values())
             else:
                 self.units.prove(partial(values_of, stage, self.arrays))
+                resumed = len(costs) - len(self.units.left())
                 if self.retried:
                     take_good_units(stage, self.retried, self.known, self.arrays, self.units)
             left = len(self.units.left())
-            self.work |= {"units": left, "of": len(costs)}
+            self.work |= {"units": left, "of": len(costs), "resumed": resumed}
             self.at_once = left <= 1 or stage.is_small()
             self.units.start()
             self.now = CurrentUnits(self.what, stage.unit_name, self.slices)

@@ -16,9 +16,8 @@ from shortloop.keys.methods import STAGE
 from shortloop.project.project import project_directory
 from shortloop.stages.failures import failed_units
 from shortloop.stages.inputs import File
-from shortloop.stages.records import ROWS
+from shortloop.stages.records import Work
 from shortloop.stages.results import Result
-from shortloop.stages.rows import number_of_rows
 from shortloop.stages.stage import STAGE_OF
 from shortloop.store.loaded import open_any, open_job
 
@@ -70,14 +69,13 @@ class Built:
         errors = open_any(self.path).record["errors"]
         return f"{failed_units(errors, LISTED)}; `shortloop show {self.job}`"
 
-    def with_units(self) -> Built:
-        """Copy with the number of computed units in the reason."""
-        record = open_any(self.path).record
-        if not self.fresh or record["problem"] is not None or not (self.path / ROWS).is_file():
+    def with_units(self, work: Work, asked: bool) -> Built:
+        """Copy whose reason says how many units were computed, if others may be from earlier jobs."""
+        computed, of, resumed = work.get("units", 0), work.get("of", 0), work.get("resumed", 0)
+        if self.rejected or not of or not (asked or resumed):
             return self
-        number = number_of_rows(self.path)
-        computed = number - sum(record.get("taken", {}).values())
-        return replace(self, reason=f"{computed} of {number} units computed; {self.reason}")
+        kept = f", {resumed} resumed from an interrupted run" if resumed else ""
+        return replace(self, reason=f"{computed} of {of} units computed{kept}; {self.reason}")
 
     def result(self) -> Result:
         if self.plan in (BUILD, PERHAPS, TAKE) or self.rejected:

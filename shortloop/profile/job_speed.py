@@ -203,7 +203,8 @@ def _speed(setup: Setup, manifest: Manifest | None, record: Mapping[str, Any]) -
 def speed_rows(speed: JobSpeed, limits: Limits | None) -> Iterator[tuple[str, str]]:
     """What a job achieved, in words: a name and a text each."""
     if (rate := speed.units_a_second) is not None:
-        yield "units", f"{speed.units:,} in {duration(speed.seconds)}: {rate:,.4g} a second"
+        resumed = f"; {each:,} resumed from an interrupted run" if (each := speed.work.get("resumed")) else ""
+        yield "units", f"{speed.units:,} in {duration(speed.seconds)}: {rate:,.4g} a second{resumed}"
     else:
         yield "units", f"{'not counted' if speed.busy else 'none'}; the job took {duration(speed.seconds)}"
     if speed.cpu is not None and speed.seconds >= SHORT:

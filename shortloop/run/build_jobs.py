@@ -254,8 +254,8 @@ class Executor(Run, AbstractContextManager["Executor"]):
             self._schedule.look_again()
         built = reused(made, job.wanted)
         job.built = replace(built, fresh=fresh, plan="", reason=order.reason if fresh else "")
-        if order.options.keys() & {EARLIER, RETRIED}:
-            job.built = job.built.with_units()
+        if fresh:
+            job.built = job.built.with_units(made.work, bool(order.options.keys() & {EARLIER, RETRIED}))
         return "" if found is None else self._outcome(found.job, made.job, order.key)
 
     def _ended(self, built: Built) -> None:

@@ -131,6 +131,7 @@ class Work(TypedDict, total=False):
 
     units: int  # computed
     of: int  # all of them
+    resumed: int  # done before an interruption; all others are from earlier jobs
     seconds: float  # in which other processes than its slices computed them
     cpu_seconds: list[float]  # of each slice
     queued_seconds: list[float]  # for which each slice waited for a core

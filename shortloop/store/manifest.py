@@ -13,12 +13,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from shortloop.keys.hashing import digest
 from shortloop.keys.key import Parts
 from shortloop.keys.own_code import is_own_module
-from shortloop.stages.records import FAILED_UNITS, FORMAT, OBJECT, RECORD, json_lines
+from shortloop.stages.records import FAILED_UNITS, FORMAT, OBJECT, RECORD, Work, json_lines
 from shortloop.stages.tables import is_table_file
 from shortloop.store.process_notes import NOTED
 from shortloop.store.setup import json_object
@@ -248,12 +248,14 @@ class StoredJob:
     files: tuple[str, ...]
     states: States = field(default_factory=list, compare=False)  # when its files were last known to be right
     harmless: str = ""  # why somebody declared that it may be used though its code or versions changed
+    work: Work = field(default_factory=Work, compare=False)  # of a job that was just built
 
     @classmethod
     def from_manifest(cls, folder: Path, manifest: Manifest) -> StoredJob:
         what = manifest.content, manifest.seconds, manifest.rejected, manifest.partition
         libraries, files = manifest.parts.libraries_text, (*manifest.files,)
-        return cls(manifest.job, manifest.key, folder, *what, libraries, files)
+        work = cast("Work", manifest.cost.get("work", {}))
+        return cls(manifest.job, manifest.key, folder, *what, libraries, files, work=work)
 
     @property
     def has_tables(self) -> bool:

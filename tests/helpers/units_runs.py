@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import json
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,6 +17,7 @@ from jobs_project import write
 from jobs_runs import Runs
 
 from shortloop.exax import method as method_module
+from shortloop.exax.cost import COSTS, WORK
 from shortloop.plan.pipeline import Built, Call, Run
 from shortloop.plan.planner import Lookup
 from shortloop.stages.function import UnitsStage
@@ -92,6 +94,7 @@ class UnitsExax(Exax):
         except BaseException:
             Path(made.path, "post.json").unlink()
             raise
+        Path(made.path, COSTS).write_text(json.dumps({"work": WORK}))
         return made
 
 

@@ -113,10 +113,15 @@ def test_a_run_that_computes_no_units_starts_no_engine(shared: BuiltOnce, built:
 
 
 def goes_on(project: EngineProject, engine: str = "slices") -> Counter[str]:
-    """The next run ends well; units that it computed."""
+    """The next run ends well, and says which units it computed."""
     project.mend()
-    project.go(engine).ok()
-    return Counter(project.computed())
+    said = project.go(engine).ok().stdout
+    after = Counter(project.computed())
+    found = re.findall(r"built (\w+).* (\d+) of \d+ units computed(, \d+ resumed)?", said)
+    for stage, count, _ in found:
+        assert int(count) == sum(after[each] for each in after if each.startswith(f"{stage} ")), said
+    assert any(resumed for _, _, resumed in found), said
+    return after
 
 
 @pytest.mark.slow

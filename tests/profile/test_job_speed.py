@@ -49,6 +49,8 @@ def test_rates_are_of_the_units_that_were_computed() -> None:
     assert job.rate("flop") == 4e9
     assert JobSpeed(**{**vars(job), "work": {**job.work, "units": 5}}).rate("flop") == 2e9
     assert job.rate("bytes") is None
+    resumed = JobSpeed(**{**vars(job), "work": {**job.work, "resumed": 3}})
+    assert dict(speed_rows(resumed, None))["units"].endswith("; 3 resumed from an interrupted run")
     assert job.attainable("flop", LIMITS) == 20e9
     assert speed((2.0,)).attainable("flop", LIMITS) == 10e9
     assert speed((1.0,) * 64).attainable("bytes", LIMITS) == 32e9

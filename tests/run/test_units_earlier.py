@@ -34,6 +34,30 @@ def test_units_of_the_job_before_last_are_not_computed_again(runs: UnitsRuns) ->
     assert job.reason.startswith("1 of 121 units computed; ")
 
 
+@pytest.mark.parametrize("earlier", [0, 30])
+def test_units_of_an_interrupted_run_are_not_said_to_be_computed(runs: UnitsRuns, earlier: int) -> None:
+    """Nor are those of an earlier job counted as resumed."""
+    if earlier:
+        runs.fit(upto(earlier))
+
+    def interrupt() -> None:
+        if len(runs.computed) == 40:
+            raise KeyboardInterrupt
+
+    runs.before_each = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        runs.fit(upto(120))
+    before = {*runs.computed}
+    runs.before_each = lambda: None
+    gc.collect()  # the checkpoint of the interrupted job is locked by it
+    (job,), computed = runs.fit(upto(120))
+    kept = 120 - earlier - len(computed)
+    assert 0 < kept <= len(before)
+    assert job.reason.startswith(
+        f"{len(computed)} of 120 units computed, {kept} resumed from an interrupted run; "
+    )
+
+
 def test_rows_of_several_jobs_are_put_together(runs: UnitsRuns) -> None:
     jobs, _ = runs.fit({"names": [1, 2, 3]}, {"names": [3, 4]}, {"names": [5]})
     (job,), computed = runs.fit({"names": [6, 5, 4, 3, 2, 1]})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
+import uuid
 from asyncio import CancelledError as Cancelled
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import CancelledError
@@ -18,6 +19,7 @@ from shortloop.base.errors import TransientError
 from shortloop.base.plain import Plain
 from shortloop.engines.engine import BUSY, Asked, Computed, Engine, Resources, connected
 from shortloop.engines.handed_out import HandedOut
+from shortloop.engines.probe import CALL, arguments, reply_of
 from shortloop.engines.send_files import AGAIN, Supplies
 from shortloop.engines.worker import compute_batch, keep_parcel
 from shortloop.settings.engine import EngineSettings
@@ -113,7 +115,7 @@ class DaskEngine(Engine):
             workers = _room([self._known[each] for each in where], asked)
         else:
             workers = max(workers, 1)
-        more: dict[str, Any] = {"pure": False, "workers": where, "allow_other_workers": where is not None}
+        more: dict[str, Any] = {"workers": where, "allow_other_workers": where is not None}
         if gpus := Resources.of(asked).gpus:
             more["resources"] = {GPU: gpus}
         # Dask counts neither memory nor several threads of a task: then no batch may wait at a worker.
@@ -121,7 +123,9 @@ class DaskEngine(Engine):
         while out.has_room(workers, AHEAD if counts else 1, self._is_elastic and counts):
             if (batch := out.next()) is None:
                 return
-            future = self._client.submit(_compute, supplies.work, batch.units, **more)
+            given = (*arguments(_compute, supplies.work), batch.units)
+            key = f"compute_batch-{uuid.uuid4()}"
+            future = self._client.submit(eval, CALL, {"given": given}, key=key, **more)
             out.add(future, batch)
             done.add(future)
 
@@ -183,10 +187,10 @@ class DaskEngine(Engine):
         if error is not None and not isinstance(error, distributed.KilledWorker):
             raise RuntimeError(f"a worker of Dask has failed: {error!r}") from error
         try:
-            reply: Reply | None = self._result(future, seconds)
+            found = self._result(future, seconds)
         except distributed.KilledWorker:
             return Reply(0.0, b"", "the worker that computed it ended")
-        return reply
+        return None if found is None else reply_of(found)
 
     def _result(self, future: Any, seconds: float) -> Any:
         """Return the result of a task; None if it does not come in time."""

@@ -7,7 +7,7 @@ import os
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"  # who asks when it has ended is not to start another one
@@ -20,6 +20,7 @@ from shortloop.base.errors import TransientError
 from shortloop.base.plain import Plain
 from shortloop.engines.engine import Asked, Computed, Engine, Resources, connected
 from shortloop.engines.handed_out import HandedOut
+from shortloop.engines.probe import arguments, checked, reply_of
 from shortloop.engines.send_files import AGAIN, Supplies
 from shortloop.engines.worker import compute_batch, keep_parcel
 from shortloop.settings.engine import EngineSettings
@@ -48,14 +49,14 @@ class RayEngine(Engine):
             ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False, _temp_dir=folder)
         else:
             connected("Ray's head", settings, HINT, lambda: ray.init(address=address, log_to_driver=False))
-        self._compute = ray.remote(num_cpus=1, max_retries=0)(_compute)
+        self._compute = ray.remote(num_cpus=1, max_retries=0)(checked())
         self._keep = ray.remote(num_cpus=0, max_retries=0)(keep_parcel)
 
     def workers(self, asked: Asked) -> int:
         return sum(each.times(Resources.of(asked)) for each in _nodes().values())
 
     def compute(self, supplies: Supplies, batches: Batches[bytes], asked: Asked) -> Iterator[Computed]:
-        work, put = supplies.work, ray.put(supplies.work)
+        work, put = supplies.work, _put(supplies.work)
         out: HandedOut[Any] = HandedOut(batches)
         sending: dict[Any, str] = {}  # parcels, to which cache
         looked, workers = -LOOK_EVERY, 1
@@ -66,7 +67,7 @@ class RayEngine(Engine):
                     batches.resize(workers)
                 sending |= self._sent(supplies)
                 if supplies.work is not work:
-                    work, put = supplies.work, ray.put(supplies.work)
+                    work, put = supplies.work, _put(supplies.work)
                 self._hand_out(supplies, put, out, workers, Resources.of(asked))
                 if out.is_over and not (supplies.under_way and batches.has_next()):
                     return
@@ -87,7 +88,7 @@ class RayEngine(Engine):
                     ray.cancel(each, force=True)
 
     def _hand_out(
-        self, supplies: Supplies, work: Any, out: HandedOut[Any], workers: int, needed: Resources
+        self, supplies: Supplies, given: Sequence[Any], out: HandedOut[Any], workers: int, needed: Resources
     ) -> None:
         """Submit batches to all nodes that may have some."""
         more = {"num_cpus": needed.cores, "num_gpus": needed.gpus or None, "memory": needed.memory or None}
@@ -98,7 +99,7 @@ class RayEngine(Engine):
                 return
             compute = self._compute.options(scheduling_strategy=_only(node) if node else "DEFAULT", **more)
             batch.where = node
-            out.add(compute.remote(work, batch.units), batch)
+            out.add(compute.remote(*given, batch.units), batch)
 
     def _sent(self, supplies: Supplies) -> dict[Any, str]:
         """Send nodes what they lack; return the cache that each parcel goes to."""
@@ -141,7 +142,7 @@ class RayEngine(Engine):
 
     def _reply(self, done: Any) -> Reply:
         try:
-            reply: Reply = ray.get(done)
+            return reply_of(ray.get(done))
         except (
             ray.exceptions.WorkerCrashedError,
             ray.exceptions.NodeDiedError,
@@ -154,7 +155,10 @@ class RayEngine(Engine):
         except ray.exceptions.RaySystemError as error:
             problem = "the connection to Ray is lost"
             raise TransientError(problem, found=f"{self._where}: {error}", hint=AGAIN) from None
-        return reply
+
+
+def _put(work: Work) -> tuple[Any, ...]:
+    return tuple(map(ray.put, arguments(_compute, work)))
 
 
 def _compute(work: Work, units: list[bytes]) -> Reply:

@@ -24,7 +24,7 @@ from shortloop.engines.probe import arguments, checked, reply_of
 from shortloop.engines.send_files import AGAIN, Supplies
 from shortloop.engines.worker import compute_batch, keep_parcel
 from shortloop.settings.engine import EngineSettings
-from shortloop.units.messages import HERE, Reply, Work
+from shortloop.units.messages import HERE, Parcel, Reply, Work
 from shortloop.units.queue import Batches
 
 AHEAD = 2  # batches for each worker, so that none waits for the next
@@ -51,6 +51,7 @@ class RayEngine(Engine):
             connected("Ray's head", settings, HINT, lambda: ray.init(address=address, log_to_driver=False))
         self._compute = ray.remote(num_cpus=1, max_retries=0)(checked())
         self._keep = ray.remote(num_cpus=0, max_retries=0)(keep_parcel)
+        self._hold = ray.remote(num_cpus=0, max_retries=0)(_hold)
 
     def workers(self, asked: Asked) -> int:
         return sum(each.times(Resources.of(asked)) for each in _nodes().values())
@@ -104,10 +105,14 @@ class RayEngine(Engine):
     def _sent(self, supplies: Supplies) -> dict[Any, str]:
         """Send nodes what they lack; return the cache that each parcel goes to."""
         sending = {}
-        for cache, nodes, parcel in supplies.parcels(lambda parcel, _: ray.put(parcel)):
+        for cache, nodes, parcel in supplies.parcels(self._shared):
             keep = self._keep.options(scheduling_strategy=_only(next(iter(nodes))))
             sending[keep.remote(parcel)] = cache
         return sending
+
+    def _shared(self, parcel: Parcel, nodes: set[str]) -> Any:
+        """Put a parcel into the memory of a node, from which others fetch it: it leaves this machine once."""
+        return self._hold.options(scheduling_strategy=_only(next(iter(nodes)))).remote(parcel)
 
     def silent(self, asked: Asked) -> str:
         if not (alive := _nodes()):
@@ -164,6 +169,10 @@ def _put(work: Work) -> tuple[Any, ...]:
 def _compute(work: Work, units: list[bytes]) -> Reply:
     reply = compute_batch(work, units)
     return reply if reply.missing is None else reply._replace(worker=ray.get_runtime_context().get_node_id())
+
+
+def _hold(parcel: Parcel) -> Parcel:
+    return parcel
 
 
 def _nodes() -> dict[str, Resources]:

@@ -26,7 +26,7 @@ from shortloop.units.messages import Needs, Parcel, Reply, Work
 from shortloop.units.node_cache import DAMAGED, GAP, Piece
 
 PARCEL = 8_000_000  # bytes that are sent at a time
-SHARED = 4  # parcels that are kept for nodes that are slower
+SHARED = 12  # parcels that are kept for nodes that are slower, or have begun later
 ASSUMED_RATE = 100e6  # bytes/s of a network, before anything was sent: one of a gigabit
 WORTH_MEASURING = 1_000_000  # bytes: less takes as long as a message does
 GATHER = 0.3  # s that other nodes are waited for, before anything is sent

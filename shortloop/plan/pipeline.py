@@ -141,6 +141,8 @@ class Run(ABC):
     def __init__(self, name: str) -> None:
         self.name = name
         self.jobs: list[Built] = []  # all requested jobs, in order
+        self.addresses: dict[Path, str] = {}  # of copies of files, as their names
+        self._copies: dict[str, Path] = {}
 
     def build(
         self,
@@ -165,7 +167,21 @@ class Run(ABC):
         """Register input files by content."""
 
     def file(self, path: Path | str) -> File:
-        return self.files([project_directory() / path])[0]
+        return self.files(self.placed([Path(path)]))[0]
+
+    def placed(self, paths: Sequence[Path]) -> list[Path]:
+        """Find files from the project's folder; fetch those at addresses of fsspec."""
+        return [self._copy(each) if ":/" in str(each) else project_directory() / each for each in paths]
+
+    def _copy(self, path: Path) -> Path:
+        from shortloop.store.remote_inputs import address_of, local_copy
+
+        if not (address := address_of(path)):
+            return project_directory() / path
+        if address not in self._copies:
+            self._copies[address], name = local_copy(address)
+            self.addresses[self._copies[address]] = name
+        return self._copies[address]
 
 
 def as_reused(jobs: Iterable[Built]) -> list[Built]:

@@ -28,7 +28,6 @@ from shortloop.plan.pipeline import (
     follow,
 )
 from shortloop.plan.request import Request, named_files, request
-from shortloop.project.project import project_directory
 from shortloop.stages.inputs import File
 from shortloop.store.index import Place
 from shortloop.store.inputs import known_content, register
@@ -87,11 +86,11 @@ class Planner(Run):
 
     def files(self, paths: Sequence[Path]) -> list[File]:
         """Register input files, with their content as far as known."""
-        paths = [project_directory() / path for path in paths]
+        paths = self.placed(paths)
         found = register(paths) if self._reads else known_content(paths)
         self.given |= zip(paths, found, strict=True)
         self.unread += found.count("")
-        return named_files(found, paths)
+        return named_files(found, paths, self.addresses)
 
 
 RETRIED = "its failed units are retried"

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import NoneType
+from types import MappingProxyType, NoneType
 from typing import Any
 
 from shortloop.base.errors import InputError
@@ -237,13 +237,15 @@ def options_of(arguments: object) -> list[tuple[str, Path]]:
     return [*files_of(arguments).items(), *((file.option, file.path) for file in _files(arguments))]
 
 
-def named_files(contents: Iterable[str], paths: Sequence[Path]) -> list[File]:
+def named_files(
+    contents: Iterable[str], paths: Sequence[Path], addresses: Mapping[Path, str] = MappingProxyType({})
+) -> list[File]:
     """Files as stages receive them."""
     above = [str(project_directory()), configuration().get("input_directory") or ""]
     begin = [f"{os.path.abspath(folder)}/" for folder in above if folder]
 
     def name(path: Path) -> str:
-        whole = os.path.abspath(path)
+        whole = addresses.get(path) or os.path.abspath(path)
         return next((whole.removeprefix(each) for each in begin if whole.startswith(each)), whole)
 
     return [File(content, path, name(path)) for content, path in zip(contents, paths, strict=True)]

@@ -29,7 +29,6 @@ from shortloop.plan.planner import TAKEN, Lookup, Planner, reused
 from shortloop.plan.request import Request, files_of, named_files, options_of, problem_of
 from shortloop.plan.selected_part import Part, require_inputs
 from shortloop.plan.selection import FAIL_FAST
-from shortloop.project.project import project_directory
 from shortloop.run.build_job import Order, cores_of_jobs, make, order_for
 from shortloop.run.progress import Progress
 from shortloop.run.ready_jobs import Schedule
@@ -126,7 +125,7 @@ class Executor(Run, AbstractContextManager["Executor"]):
 
     def files(self, paths: Sequence[Path]) -> list[File]:
         """Input files, read if their content is not known; jobs that need none of these start meanwhile."""
-        paths = [project_directory() / path for path in paths]
+        paths = self.placed(paths)
 
         def tell(*how_far: Any) -> None:
             self._progress.reading(*how_far)
@@ -136,7 +135,7 @@ class Executor(Run, AbstractContextManager["Executor"]):
         note_locations(zip(found, paths, strict=True))
         self._seen = {}
         self._files |= dict(zip(found, paths, strict=True))
-        return named_files(found, paths)
+        return named_files(found, paths, self.addresses)
 
     def utilisation(self) -> float | None:
         """Return the share of the cores' time that jobs and this run used, from the first job to the last."""

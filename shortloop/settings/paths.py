@@ -13,8 +13,10 @@ SETTINGS_VARIABLE = "SHORTLOOP_SETTINGS"  # environment variable for all build s
 STUDY_VARIABLE = "STUDY"  # environment variable for the built-in analyses
 
 
-def expand_path(written: str, file: str | os.PathLike[str], *, field: str, what: str) -> Path:
-    """Expand ``${NAME=default}`` and ``~`` in a path relative to the settings file."""
+def expand_path(
+    written: str, file: str | os.PathLike[str], *, field: str, what: str, remote: bool = False
+) -> Path:
+    """Expand ``${NAME=default}`` and ``~`` in a path relative to the settings file, or in an address."""
 
     def value(match: re.Match[str]) -> str:
         found = os.environ.get(match["name"]) or match["default"]  # set to nothing is not set
@@ -25,6 +27,8 @@ def expand_path(written: str, file: str | os.PathLike[str], *, field: str, what:
         return found
 
     expanded = re.sub(r"\$\{(?P<name>\w+)(?:=(?P<default>[^}]*))?\}", value, written)
+    if remote and "://" in expanded:
+        return Path(expanded)
     return Path(os.path.abspath(Path(file).parent / os.path.expanduser(expanded)))
 
 

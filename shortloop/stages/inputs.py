@@ -31,7 +31,7 @@ class File:
     path : Path
         Where it is.
     name : str
-        Its path below the folder of the project or of the input; of a file elsewhere, its whole path.
+        Its path below the folder of the project or of the input; else its whole path or address.
     """
 
     content: str

@@ -23,6 +23,7 @@ ANSWERING, OTHERS = 16, 4  # requests at a time: to stores with an interface for
 ATOMIC = {"s3", "s3a", "gs", "gcs", "abfs", "az", "adl", "oss", "r2", "memory"}
 """Stores that write objects atomically; elsewhere, a file is written under another name and moved."""
 TIMES = ("LastModified", "mtime", "updated", "last_modified", "modified", "created")  # of fsspec's stores
+TAGS = ("ETag", "etag", "md5Hash", "content_md5", "generation", "Content-MD5", "Digest")
 LIBRARIES = {"s3": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "sftp": "paramiko", "ssh": "paramiko"}
 
 
@@ -79,12 +80,12 @@ class Threads:
 class RemoteFiles:
     """Files by their paths below the address."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, what: str = "the shared cache") -> None:
         need("cache", ["fsspec"])
         protocol = address.partition("://")[0].rpartition("::")[2] if "://" in address else ""
         library = LIBRARIES.get(protocol, "fsspec")  # imported where it is asked: a run may have all jobs
         if not is_installed(library):
-            problem, hint = f"the shared cache needs {library}", f"`pip install {library}`"
+            problem, hint = f"{what} needs {library}", f"`pip install {library}`"
             raise InputError(problem, field=f"{protocol}://", hint=hint)
         # What is large keeps no answer waiting, and what is pushed nobody who fetches.
         self.asking, self.fetching, self.pushing = Threads(), Threads(), Threads()
@@ -109,6 +110,16 @@ class RemoteFiles:
             return int(fs.info(f"{root}/{path}")["size"])
         except FileNotFoundError:
             return None
+
+    def state(self, path: str) -> dict[str, str]:
+        """Properties of a file that change with its content, as far as the store has any."""
+        fs, root = self._place()
+        fs.invalidate_cache()
+        info = fs.info(f"{root}/{path}")
+        if info.get("type") == "directory":
+            raise InputError("an input is not a file", found=f"the folder {path}", hint="give a file")
+        found = {name: str(info[name]) for name in ("size", *TAGS, *TIMES) if info.get(name) is not None}
+        return found if found.keys() - {"size"} else {**found, "asked": uuid.uuid4().hex}
 
     def every(self, below: str) -> Iterator[tuple[str, int, float]]:
         """Path, size in bytes and age in seconds of each file below a folder."""

@@ -36,13 +36,15 @@ class PlacedInput(PanelInput):
     """Rows in a file."""
 
     file: str = Field(
-        "", description="where it is, relative to the panel file; ${NAME=default} is expanded; no default"
+        "",
+        description="where it is, relative to the panel file; or an address; ${NAME=default} is expanded",
     )
 
     def path(self, panel_file: Path) -> Path:
         if not self.file:
             raise InputError("no data file is given", file=panel_file, field="input.file")
-        return expand_path(self.file, panel_file, field="input.file", what="the file of the rows")
+        what = "the file of the rows"
+        return expand_path(self.file, panel_file, field="input.file", what=what, remote=True)
 
 
 class FileInput(PlacedInput):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from shortloop.exax.client import Urd
-from shortloop.panel.pipeline import PanelRun, deliver, import_panel, run_panel
+from shortloop.panel.pipeline import PanelRun, deliver, import_new_rows, import_panel, run_panel
 from shortloop.plan.pipeline import Built
 
 Asked = dict[str, Any]
@@ -29,10 +29,11 @@ def fit_all(run: PanelRun, imported: Built) -> Built:
     """From rows that a job has brought in to the report."""
     panel = run.study
     named = name_groups(run, imported)
+    new = import_new_rows(run) if panel.predict is not None and panel.predict.input is not None else None
 
     @functools.cache  # specifications that read the same share it
-    def cut(formula: str, outcome: str | None, *beside: str) -> Blocks:
-        return cut_into_blocks(run, imported, formula, outcome, beside)
+    def cut(rows: Built, formula: str, outcome: str | None, *beside: str) -> Blocks:
+        return cut_into_blocks(run, rows, formula, outcome, beside)
 
     results, pages = [], []
     for name, model in panel.models.items():
@@ -40,14 +41,20 @@ def fit_all(run: PanelRun, imported: Built) -> Built:
             asked = {
                 "specification": name,
                 "outcome": outcome,
-                "model": model.model_copy(update={"outcomes": ()}),  # others are none of its business
+                # other outcomes are none of its business
+                "model": model.model_copy(update={"outcomes": ()}).seeded(panel.seed),
                 "modules": model.modules(),
             }
-            blocks = cut(model.formula, outcome, *sorted(model.roles().values()))
+            reads = model.formula, outcome, *sorted(model.roles().values())
+            blocks = cut(imported, *reads)
             fits = fit(run, asked, blocks)
             found = put_together(run, name, outcome, fits)
             results.append(found)
             pages += diagnose(run, asked, blocks, fits, found, named)
+            if getattr(model, "keep", False):
+                keep_models(run, asked, blocks, fits)
+            if name in panel.predicted():
+                predict(run, asked, blocks, fits, cut(new, *reads) if new else None, new or imported)
     settings = panel.model_dump(mode="json")
     return run.build(
         "panel_report",
@@ -106,6 +113,34 @@ def put_together(run: PanelRun, name: str, outcome: str | None, fits: Blocks) ->
     if run.study.datasets:
         run.build("panel_dataset", partition="-".join(filter(None, (name, outcome))), results=results)
     return results
+
+
+def predict(
+    run: PanelRun, asked: Asked, blocks: Blocks, fits: Blocks, new: Blocks | None, rows: Built
+) -> Built:
+    """Predictions of the rows of the fit, or of new ones."""
+    wanted = run.study.predict
+    assert wanted is not None
+    parts = [
+        run.build(
+            "panel_predict",
+            partition=block,
+            **asked,
+            interval=wanted.interval,
+            block=job,
+            fit=fits[block],
+            new=new and new[block],
+        )
+        for block, job in blocks.items()
+    ]
+    named = {"specification": asked["specification"], "outcome": asked["outcome"]}
+    return run.build("panel_predictions", **named, csv=wanted.csv, parts=parts, panel=rows)
+
+
+def keep_models(run: PanelRun, asked: Asked, blocks: Blocks, fits: Blocks) -> Built:
+    """The fitted estimator of each group, as an object."""
+    jobs: Asked = {"blocks": list(blocks.values()), "fits": list(fits.values())}
+    return run.build("panel_models", **asked, seed=run.study.seed, **jobs)
 
 
 def diagnose(

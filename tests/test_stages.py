@@ -99,8 +99,10 @@ PANEL = """\
 name = "panel"
 input = {format = "simulated", groups = 30, rows = 90}
 groups = {by = ["group"], blocks = 1}
+predict = {models = ["plain"], interval = 0.9, csv = true}
 diagnostics = {groups = ["7"], worst = 8}
 models.plain = {model = "ols", formula = "y ~ x1 + x2 + C(visits > 2)", covariance = "HC3"}
+models.tree = {model = "sklearn", estimator = "sklearn.linear_model.Ridge", formula = "y ~ x1", keep = true}
 """
 FRAMES = """\
 name = "frames"
@@ -131,7 +133,7 @@ STAGES = {
     "mat": "import_features power",
     "subsampled": "subsample amplitude, train amplitude",
     "panel": "import_panel, panel_groups, panel_block, panel_fit, panel_results, panel_residuals, "
-    "panel_diagnostics, panel_report",
+    "panel_diagnostics, panel_models, panel_predict, panel_predictions, panel_report",
     "frames": "frames_table, frames_truth, frames_run, frames_report",
 }
 CASES = [
@@ -246,6 +248,7 @@ def test_plain_data_opens_in_any_process(jobs: Jobs, elsewhere: ProcessPoolExecu
         assert here.keys() == there.keys()
         outputs = open_stage(task).outputs()
         for name, value in here.items():
+            value = pickle.loads(pickle.dumps(value))  # so that texts are shared, or not, as there
             assert pickle.dumps(there[name]) == pickle.dumps(value), name
             if name in outputs:  # which holds it exactly
                 np.testing.assert_array_equal(value.astype(outputs[name].dtype), value, err_msg=name)

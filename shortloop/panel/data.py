@@ -26,6 +26,12 @@ class Panel:
     starts: IntArray  # int64, (groups + 1,): first row of each group, and the end of the last
     columns: NamedColumns  # all others
     notes: tuple[str, ...] = ()  # what was left out, and why
+    order: IntArray | None = None  # (rows,), which row of the source each is; None: as they were
+    source_rows: int = 0
+
+    def origins(self) -> IntArray:
+        """Number of each row in the source, from 0, (rows,)."""
+        return np.arange(int(self.starts[-1])) if self.order is None else np.asarray(self.order)
 
     def of_groups(self, first: int, last: int) -> Panel:
         """Take groups from `first` to `last`, with only the levels that they have."""
@@ -107,7 +113,7 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
             notes += [f"{name}: {note}"] if note else []
             if column is not None:
                 columns[str(name)] = column if order is None else column.taken(order)
-    return Panel(tuple(by), keys, starts, columns, tuple(notes))
+    return Panel(tuple(by), keys, starts, columns, tuple(notes), order, len(frame))
 
 
 def _is_numpy(values: pd.Series, kinds: str) -> bool:

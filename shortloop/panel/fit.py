@@ -6,7 +6,8 @@ Every group is fitted as if there were no other. Groups with the same categories
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -17,10 +18,13 @@ from shortloop.panel.formulas.design import Categories, Design, Evaluated
 from shortloop.panel.formulas.equation import CategoriesError, Equation
 from shortloop.panel.models.model import ModelSettings
 from shortloop.panel.statistics import (
+    ALPHA,
     COEFFICIENTS,
     FITS,
     LEVEL,
     MARGINS,
+    PATHS,
+    SCORES,
     Reason,
     Statistics,
     Status,
@@ -46,6 +50,7 @@ class Fits:
     names: tuple[str, ...]
     arrays: Statistics  # and those of `CODES`, int8, (groups,)
     said: dict[int, list[str]]  # of some groups: why statsmodels fitted them, and its warnings
+    models: dict[int, Any] = field(default_factory=dict)  # of groups, if the model keeps them
 
 
 class Fitter:
@@ -57,8 +62,10 @@ class Fitter:
             expected = "one outcome; successes + failures are for model 'glm' with family 'binomial'"
             hint = "name several outcomes in `outcomes`"
             raise InputError(problem, field=equation.where, found=equation.text, expected=expected, hint=hint)
+        model.check()
         self._model, self._equation, self._level = model, equation, level
         self._tests = bool(model.tests or getattr(model, "margins", None))
+        self._keys = panel.keys
         self._starts = np.array(panel.starts, np.int64)  # those of a file may not be written to
         self._columns = equation.needed(panel.columns, model.roles().values())
         self._problems: dict[int, CategoriesError] = {}
@@ -90,6 +97,9 @@ class Fitter:
         if self._tests:
             found["covariance"] = np.full((groups, len(self.names), len(self.names)), np.nan)
             found["freedom"] = np.full(groups, np.nan)
+        scores = self._model.scored()
+        found |= {name: np.full((groups, len(scores)), np.nan) for name in SCORES if scores}
+        found |= {ALPHA: np.full(groups, np.nan)} if self._model.chooses() else {}
         left, why = np.ones(groups, bool), [""] * groups
         for some in self._shared:
             begin, end = np.searchsorted(some.groups, [first, last])
@@ -98,7 +108,7 @@ class Fitter:
             if fits is not None:
                 names = np.array([self.names.index(name) for name in some.design.names])
                 axes = dict.fromkeys(COEFFICIENTS, (names,)) | {"covariance": (names, names)}
-                for name in found:
+                for name in found.keys() & fits.keys():
                     found[name][np.ix_(places, *axes.get(name, ()))] = fits[name]
                 left[places] = (fits["reasons"] != Reason.VOUCHED) | _is_constant(some.design.outcome, starts)
                 for i in np.flatnonzero(fits["reasons"] != Reason.VOUCHED):
@@ -111,7 +121,7 @@ class Fitter:
         for g in map(int, np.flatnonzero(lacking.any(axis=1) & ~left)):
             status[g], whole.said[first + g] = Status.FAILED, ["there are too few rows for standard errors"]
         for g in map(int, np.flatnonzero(left)):
-            self._fit_by_statsmodels(whole, g, first + g, why[g])
+            self._fit_one(whole, g, first + g, why[g])
         if self._tests:
             whole.arrays["covariance"][status != Status.FITTED] = np.nan
             whole.arrays.update(self._tested(whole.arrays, first))
@@ -135,7 +145,7 @@ class Fitter:
                     found[name][g, place] = values
         return found
 
-    def _fit_by_statsmodels(self, fits: Fits, g: int, group: int, why: str) -> None:
+    def _fit_one(self, fits: Fits, g: int, group: int, why: str) -> None:
         """Fit what compiled code has left: group `g` of `fits`, which is `group` of all."""
         status, path = fits.arrays["status"], fits.arrays["path"]
         if self._lacks_values[group] and self._model.missing == "raise":
@@ -149,7 +159,13 @@ class Fitter:
                 raise
             status[g], fits.said[group] = Status.FAILED, [f"{error.problem}: {error.expected}"]
             return
-        values, status[g], said = fit_group(self._model, part, self._level, self._tests)
+        if (alone := self._model.of_group(self._keys[group]).fit_alone(part)) is None:
+            values, status[g], said = fit_group(self._model, part, self._level, self._tests)
+        else:
+            values, status[g], said, made = alone
+            path[g] = PATHS.index("scikit-learn")
+            if made is not None:
+                fits.models[group] = made
         _write(fits, g, values, part.names)
         fits.said[group] = [text for text in (why, *said) if text]
 
@@ -227,6 +243,10 @@ class Fitter:
                 self._problems[group] = error
 
     def _evaluate_group(self, group: int) -> Design:
+        return self.evaluated_of(group).design
+
+    def evaluated_of(self, group: int) -> Evaluated:
+        """Evaluate a group alone."""
         begin, end = (int(each) for each in self._starts[group : group + 2])
         return self._equation.of_group(self._columns, self._model.roles(), slice(begin, end))
 
@@ -271,7 +291,7 @@ def _is_constant(outcome: FloatArray, starts: IntArray) -> np.ndarray:
 def _write(fits: Fits, group: int, values: Mapping[str, object], names: tuple[str, ...]) -> None:
     place = [fits.names.index(name) for name in names if name in fits.names]
     taken = [names.index(fits.names[i]) for i in place]
-    for name in FITS:
+    for name in (*FITS, *({*SCORES, ALPHA} & fits.arrays.keys())):
         fits.arrays[name][group] = values.get(name, np.nan)
     for name in COEFFICIENTS:
         into = fits.arrays[name][group]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
@@ -12,12 +12,14 @@ from shortloop.panel.data import from_frame
 from shortloop.panel.fit import Fitter
 from shortloop.panel.formulas.equation import Equation
 from shortloop.panel.models.model import ModelSettings
-from shortloop.panel.results import Results, check_computed, with_absent_terms
-from shortloop.panel.statistics import CODES, COEFFICIENTS, FITS, LEVEL, MARGINS, TESTS
+from shortloop.panel.results import Results, check_computed, with_absent_terms, without_unused_constant
+from shortloop.panel.statistics import LEVEL
 from shortloop.settings.base import tag_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+INTERNAL = ("covariance", "freedom", "reasons")  # arrays of fits that are no results
 
 
 def fit_frame(frame: pd.DataFrame, by: Sequence[str], *, level: float = LEVEL, **settings: Any) -> Results:
@@ -55,17 +57,32 @@ def fit_frame(frame: pd.DataFrame, by: Sequence[str], *, level: float = LEVEL, *
     model = _model(settings)
     equation = Equation(model.formula)
     needed = {*by, *equation.variables([*map(str, frame.columns)]), *model.roles().values()}
-    panel = from_frame(frame[[name for name in frame.columns if name in needed]], by)
-    fits = Fitter(model, equation, panel, level).fit()
-    more = (*TESTS, *MARGINS)
-    arrays = {
-        name: fits.arrays[name] for name in (*COEFFICIENTS, *FITS, *CODES, *more) if name in fits.arrays
-    }
+    panel = from_frame(_some(frame, needed), by)
+    fitter = Fitter(model, equation, panel, level)
+    fits = fitter.fit()
+    arrays = {name: each for name, each in fits.arrays.items() if name not in INTERNAL}
+    (names, terms), arrays = without_unused_constant((fits.names, fitter.terms), arrays)
     said = ["; ".join(fits.said.get(g, ())) for g in range(len(panel.keys))]
-    said = with_absent_terms(fits.names, arrays["params"], said)
-    found = Results(panel.by, panel.keys, fits.names, arrays, said, hypotheses=model.tests)
+    said = with_absent_terms(names, arrays["params"], said)
+    models = {panel.keys[g]: made for g, made in fits.models.items()}
+
+    def predict(new: pd.DataFrame | None, interval: float | None) -> pd.DataFrame:
+        from shortloop.panel.predictions import Predictor, of_source
+
+        made = Predictor(model, equation, panel, names, arrays["status"], arrays["params"])
+        source = frame if new is None else new
+        rows = panel if new is None else from_frame(_some(source, needed), by)
+        table = made.predict(None if new is None else rows, interval)
+        return of_source(table, rows).set_axis(source.index)
+
+    more = model.tests, model.scored(), models, predict
+    found = Results(panel.by, panel.keys, names, arrays, said, terms, *more)
     check_computed(found, equation.where)
     return found
+
+
+def _some(frame: pd.DataFrame, names: Container[str]) -> pd.DataFrame:
+    return frame[[name for name in frame.columns if name in names]]
 
 
 def _model(settings: Mapping[str, Any]) -> ModelSettings:

@@ -20,14 +20,16 @@ if TYPE_CHECKING:
 
 DEFAULT_PANEL = Path(__file__).with_name("default.toml")
 LIBRARIES = (  # import names of the libraries of the extra `panel`
-    *("formulaic", "interface_meta", "numba", "pandas", "pyarrow", "scipy", "statsmodels"),
+    *("formulaic", "interface_meta", "numba", "pandas", "patsy", "pyarrow", "scipy"),
+    *("sklearn", "statsmodels"),
     *REPORT_LIBRARIES,
 )
 TABLES = [
     f"{name}.{ending}"
-    for name in ("coefficients", "fits", "margins", "tests")
+    for name in ("coefficients", "fits", "margins", "scores", "tests")
     for ending in ("csv", "parquet")
 ]
+PREDICTIONS = ("predictions.csv", "predictions.parquet")  # if they are asked for
 
 
 def read_panel(path: str | PathLike[str] = DEFAULT_PANEL) -> Panel:
@@ -67,6 +69,27 @@ def import_panel(run: PanelRun) -> Built:
     )
 
 
+def import_new_rows(run: PanelRun) -> Built:
+    """Import the rows that [predict] names."""
+    from shortloop.panel.formats.panel_format import FileInput
+
+    panel = run.study
+    assert panel.predict is not None
+    assert isinstance(panel.input, FileInput)
+    asked = panel.input.model_copy(update={"file": panel.predict.input, "columns": ()})
+    (file,) = run.files([asked.path(run.file)])
+    return run.build(
+        "import_panel",
+        partition="predict",
+        settings=asked.how_to_read(),
+        file=file,
+        by=list(panel.groups.by),
+        blocks=panel.groups.blocks,
+        seed=0,
+        modules=asked.modules(),
+    )
+
+
 def import_dataset(
     run: PanelRun, rows: Built | tuple[Built, str], columns: Sequence[str] = (), order: str = ""
 ) -> Built:
@@ -81,7 +104,20 @@ def import_dataset(
     )
 
 
+def predictions(panel: Panel) -> list[tuple[str, str | None]]:
+    """List the specifications and outcomes that predict rows, in the order of their jobs."""
+    named = panel.predicted()
+    return [
+        (name, of)
+        for name, model in panel.models.items()
+        if name in named
+        for of in model.outcomes or (None,)
+    ]
+
+
 def deliver(run: PanelRun, report: Built, seconds: float) -> None:
+    from shortloop.report.page import slug
+
     name = run.study.name
     folder, files, findings = deliver_report(report.path, name)
     for job, found in zip([job for job in run.jobs if job.stage == "panel_results"], findings, strict=True):
@@ -93,6 +129,12 @@ def deliver(run: PanelRun, report: Built, seconds: float) -> None:
     for job, place in zip([job for job in run.jobs if job.stage == "panel_diagnostics"], drawn, strict=True):
         copy_files(job.path, [PAGES], folder, [place])
     files += drawn
+    predicted = [job for job in run.jobs if job.stage == "panel_predictions"]
+    for job, (model, outcome) in zip(predicted, predictions(run.study), strict=True):
+        place = f"tables/{slug(' '.join(filter(None, (model, outcome))))}"
+        tables = [each for each in PREDICTIONS if (job.path / each).is_file()]
+        copy_files(job.path, tables, folder / place)
+        files += [f"{place}/{each}" for each in tables]
     summary = run_summary(run.jobs, report, seconds, files)
     write_summary(folder, {"panel": name, **summary, "findings": findings})
     for found in findings:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,14 +12,17 @@ import pandas as pd
 from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.statistics import (
+    ALPHA,
     COEFFICIENTS,
     CONSTANT,
     FITS,
     MARGINS,
     PATHS,
+    SCORES,
     STATUSES,
     TESTS,
     Status,
+    Terms,
     merge_terms,
 )
 
@@ -26,6 +30,7 @@ OURS = {  # columns of our tables, and of the numbers beside figures
     *("term", *COEFFICIENTS, "pvalues_corrected", *FITS, "status", "path", "said"),
     *("coefficient", "estimate", "low", "high"),
 }
+OF_SCORES = {"scoring", "mean", "std", "rows"}  # columns of the table of scores
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,19 +44,23 @@ class Results:
     said: Sequence[str]  # messages about each group
     terms: tuple[int, ...] = ()  # of the formula, of each coefficient
     hypotheses: tuple[str, ...] = ()  # that were tested
+    scored: tuple[str, ...] = ()  # cross-validated scores, of models that have some
+    models: Mapping[tuple[str, ...], Any] = field(default_factory=dict)  # that are kept, by their group
+    predictor: Callable[[Any, float | None], pd.DataFrame] | None = None  # of fits in memory
 
     def __repr__(self) -> str:
         fitted = int(self._fitted.sum())
         found = f"{fitted:,} of {len(self.keys):,} groups fitted: {', '.join(self.names)}"
-        names = [*("tests()" for _ in self.hypotheses[:1]), *("margins()" for _ in [1] if self.has_margins)]
-        return f"<{found}; tables: {', '.join(['coefficients()', 'fits()', *names])}>"
+        has = {"tests": self.hypotheses, "margins": self._has_margins, "scores": self.scored}
+        names = ["coefficients", "fits", *(name for name, some in has.items() if some)]
+        return f"<{found}; tables: {', '.join(f'{name}()' for name in names)}>"
 
     @property
     def _fitted(self) -> np.ndarray:
         return np.asarray(np.asarray(self.arrays["status"]) == Status.FITTED)
 
     @property
-    def has_margins(self) -> bool:
+    def _has_margins(self) -> bool:
         return MARGINS.keys() <= self.arrays.keys()
 
     def coefficients(self, correction: str = "none") -> pd.DataFrame:
@@ -67,11 +76,12 @@ class Results:
         found = self._table("term", self.names, MARGINS, "margin_", correction)
         return found[found["term"] != CONSTANT].reset_index(drop=True)
 
-    def tables(self, correction: str) -> dict[str, pd.DataFrame]:
+    def tables(self, correction: str = "none") -> dict[str, pd.DataFrame]:
         """Make all tables, by name."""
         found = {"coefficients": self.coefficients(correction), "fits": self.fits()}
         found |= {"tests": self.tests(correction)} if self.hypotheses else {}
-        return found | ({"margins": self.margins(correction)} if self.has_margins else {})
+        found |= {"margins": self.margins(correction)} if self._has_margins else {}
+        return found | ({"scores": self.scores()} if self.scored else {})
 
     def _table(
         self, of: str, rows: Sequence[str], arrays: Iterable[str], prefix: str, correction: str
@@ -91,14 +101,55 @@ class Results:
 
     def fits(self) -> pd.DataFrame:
         """Make a table with a row for each group."""
-        names = group_columns(self.by)
+        others = [ALPHA] if ALPHA in self.arrays else []
+        names = group_columns(self.by, {*OURS, *others})
         found: dict[str, object] = {name: [key[i] for key in self.keys] for i, name in enumerate(names)}
         found["status"] = [STATUSES[each] for each in np.asarray(self.arrays["status"])]
         found["path"] = [PATHS[each] for each in np.asarray(self.arrays["path"])]
-        for name in FITS:
+        for name in (*FITS, *others):
             found[name] = np.asarray(self.arrays[name])
         found["said"] = list(self.said)
         return pd.DataFrame(found)
+
+    def scores(self) -> pd.DataFrame:
+        """Make a table with a row for each cross-validated score of each group."""
+        groups, scores = len(self.keys), len(self.scored)
+        found: dict[str, object] = {
+            name: np.repeat(np.array([key[i] for key in self.keys], object), scores)
+            for i, name in enumerate(group_columns(self.by, OF_SCORES))
+        }
+        found["scoring"] = np.tile(np.array(self.scored, object), groups)
+        for column, name in zip(("mean", "std"), SCORES, strict=True):
+            found[column] = np.asarray(self.arrays.get(name, ())).reshape(-1)
+        return pd.DataFrame({**found, "rows": np.repeat(np.asarray(self.arrays["nobs"]), scores)})
+
+    def predict(self, frame: pd.DataFrame | None = None, interval: float | None = None) -> pd.DataFrame:
+        """Predict the rows of the fit, or new ones, with their residuals.
+
+        Parameters
+        ----------
+        frame : DataFrame, optional
+            New rows with the columns of groups and regressors; outcomes are for residuals only. Default: the
+            rows of the fit.
+        interval : float, optional
+            Level of intervals, e.g. 0.95, of ``ols``, ``wls``, ``logit`` and ``glm``. Default: none.
+
+        Returns
+        -------
+        DataFrame
+            A row for each row of the frame, with its index: columns of groups, ``fitted``, ``residual``; with
+            `interval` ``mean_se``, ``mean_ci_lower``, ``mean_ci_upper`` and, of ``ols`` and ``wls``,
+            ``obs_ci_lower``, ``obs_ci_upper``, as statsmodels' ``get_prediction``; and ``said``: why a row
+            has no prediction.
+
+        Raises
+        ------
+        InputError
+            If a column is lacking, has another type than in the fit, or the model has no intervals.
+        """
+        if self.predictor is None:
+            raise InputError("results of a job have no rows", hint="ask for [predict] in the panel file")
+        return self.predictor(frame, interval)
 
 
 def group_columns(by: Sequence[str], ours: Container[str] = OURS) -> tuple[str, ...]:
@@ -128,9 +179,22 @@ def merge(parts: Sequence[Results]) -> Results:
         return np.concatenate(arrays)[order]
 
     arrays = {name: whole(name) for name in parts[0].arrays}
+    (names, terms), arrays = without_unused_constant((names, terms), arrays)
     said = [text for part in parts for text in part.said]
     said = with_absent_terms(names, arrays["params"], [said[i] for i in order])
-    return Results(parts[0].by, [keys[i] for i in order], names, arrays, said, terms, parts[0].hypotheses)
+    first = parts[0]
+    keys = [keys[i] for i in order]
+    return Results(first.by, keys, names, arrays, said, terms, first.hypotheses, first.scored)
+
+
+def without_unused_constant(of: Terms, arrays: dict[str, np.ndarray]) -> tuple[Terms, dict[str, np.ndarray]]:
+    """Leave out the constant if no group has it but some have others, as of importances."""
+    (names, terms), has = of, np.isfinite(arrays["params"])
+    if CONSTANT not in names or not has.any() or has[:, (place := names.index(CONSTANT))].any():
+        return of, arrays
+    kept = [i for i in range(len(names)) if i != place]
+    some = {name: arrays[name][:, kept] for name in COEFFICIENTS}
+    return (tuple(names[i] for i in kept), tuple(terms[i] for i in kept)), {**arrays, **some}
 
 
 def check_computed(found: Results, field: str) -> None:

@@ -6,8 +6,8 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from shortloop.panel.formats.panel_format import PanelInput, key_text
-from shortloop.panel.models.model import ModelSettings
+from shortloop.panel.formats.panel_format import FileInput, PanelInput, key_text
+from shortloop.panel.models.model import WITH_INTERVALS, ModelSettings
 from shortloop.settings.base import Name, ReportSettings, Settings, StudySettings, tag_of
 
 Value = str | int | float
@@ -61,6 +61,21 @@ class DiagnosticsSettings(Settings):
         ]
 
 
+class PredictSettings(Settings):
+    """Predictions: a row for each row of a file."""
+
+    input: str | None = Field(
+        None,
+        description="file of new rows, in the format of [input], relative to the panel file; default: the "
+        "rows that are fitted",
+    )
+    models: tuple[Name, ...] = Field((), description="specifications that predict; default: all")
+    interval: float | None = Field(
+        None, gt=0, lt=1, description="level of intervals, of ols, wls, logit and glm; default: no intervals"
+    )
+    csv: bool = Field(False, description="whether tables are written as CSV, beside Parquet; default false")
+
+
 class Panel(StudySettings):
     """One panel: everything that decides what is computed."""
 
@@ -75,6 +90,7 @@ class Panel(StudySettings):
     diagnostics: DiagnosticsSettings = Field(
         DiagnosticsSettings(), description="groups to look at: pages of plots"
     )
+    predict: PredictSettings | None = Field(None, description="predictions of rows; default: none")
     report: ReportSettings = Field(ReportSettings(), description="the report")
     datasets: bool = Field(
         False, description="whether tables of results are also kept as datasets of exax; default false"
@@ -86,7 +102,26 @@ class Panel(StudySettings):
             twice = sorted({each for each in model.outcomes if model.outcomes.count(each) > 1})
             if twice:
                 raise ValueError(f"models.{name}.outcomes: {', '.join(twice)} named twice")
+        self._check_predict()
         return self
+
+    def _check_predict(self) -> None:
+        if self.predict is None:
+            return
+        if unknown := [name for name in self.predict.models if name not in self.models]:
+            raise ValueError(
+                f"predict.models: no model is called {unknown[0]}; there are {', '.join(self.models)}"
+            )
+        if self.predict.input is not None and not isinstance(self.input, FileInput):
+            raise ValueError("predict.input: new rows need a file of the format csv or parquet in input")
+        for name in self.predicted():
+            if self.predict.interval is not None and tag_of(type(self.models[name])) not in WITH_INTERVALS:
+                hint = "name in predict.models the others, or leave out interval"
+                raise ValueError(f"predict.interval: models.{name} has no intervals; {hint}")
+
+    def predicted(self) -> tuple[str, ...]:
+        """Names of the specifications that predict rows."""
+        return () if self.predict is None else self.predict.models or tuple(self.models)
 
     def in_words(self) -> str:
         models = ", ".join(f"{name} ({tag_of(type(model))})" for name, model in self.models.items())

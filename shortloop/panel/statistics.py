@@ -51,6 +51,15 @@ MARGINS = {f"margin_{name}": f"{said}, of marginal effects" for name, said in CO
 CONSTANT = "Intercept"  # the name of its coefficient
 
 
+SCORES = {  # statistics of cross-validated scores, (groups, scores), with descriptions
+    "score": "mean over folds",
+    "score_std": "standard deviation over folds",
+}
+
+ALPHA = "alpha"  # name of the statistic of the penalty that is chosen, (groups,)
+CHOSEN = "penalty that cross-validation chose"
+
+
 class Status(IntEnum):
     """Outcome of a fit. Of all but the first and the last, numbers, if any, are not to be relied on."""
 
@@ -102,7 +111,7 @@ RISE = 1e-6
 """By how much twice the log-likelihood may be below its maximum, to second order, where iterations stop: with
 regressors so large that coefficients are tiny, Newton's method of statsmodels stops before it is there."""
 STATUSES = tuple(each.name.lower().replace("_", " ") for each in Status)
-PATHS = ("batched", "statsmodels")  # the code that fits, by number
+PATHS = ("batched", "statsmodels", "scikit-learn")  # the code that fits, by number
 CODES = {  # arrays of such codes, with descriptions
     "status": "what became of the fit: " + ", ".join(f"{i} {each}" for i, each in enumerate(STATUSES)),
     "path": "which code fitted it: " + ", ".join(f"{i} {each}" for i, each in enumerate(PATHS)),

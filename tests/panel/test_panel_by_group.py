@@ -125,9 +125,9 @@ FRAME = pd.DataFrame({"g": 1, "x": np.arange(9.0), "y": np.arange(9.0) ** 2})
     ("settings", "said"),
     [
         ({"model": "ols", "covariance": "HC9"}, "covariance.*'HC9'.*'cluster' or 'HAC'"),
-        ({"model": "nosuch"}, "no such model.*'nosuch'.*one of glm, logit, ols"),
-        ({}, "no such model.*one of glm"),
-        ({"model": 3}, "no such model.*3.*one of glm"),
+        ({"model": "nosuch"}, "no such model.*'nosuch'.*one of elasticnet, glm"),
+        ({}, "no such model.*one of elasticnet"),
+        ({"model": 3}, "no such model.*3.*one of elasticnet"),
         ({"model": "ols", "weights": "x"}, "ols has no such setting.*weights.*one of .*covariance"),
         ({"model": "wls"}, "missing setting.*weights.*weights=…"),
         ({"model": "statsmodels"}, "missing setting.*path=…"),

@@ -111,6 +111,14 @@ def _any(model: Any, design: Design, params: FloatArray, scale: float, seed: Any
     return _scaled(design, fitted, deviation, "residual / standard deviation")
 
 
+def _sklearn(model: Any, design: Design, params: FloatArray, scale: float, seed: Any) -> Rows:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the fit has said it
+        fitted = model.predicted(design, model.fitted(design))
+    deviation = np.sqrt(np.square(design.outcome - fitted).mean())
+    return _scaled(design, fitted, float(deviation), "residual / standard deviation")
+
+
 def _scaled(design: Design, fitted: FloatArray, scale: float, name: str) -> Rows:
     residuals, leverage = design.outcome - fitted, _leverage(design.columns)
     scaled, names = residuals / scale, (FITTED, RESIDUAL, name, name, FITTED)
@@ -178,6 +186,7 @@ _KINDS: dict[str, Callable[[Any, Design, FloatArray, float, Any], Rows | None]] 
     "glm": _glm,
     "rlm": _robust,
     "quantreg": _quantile,
+    **dict.fromkeys(("sklearn", "ridge", "lasso", "elasticnet"), _sklearn),
 }
 
 

@@ -7,6 +7,7 @@ import builtins
 import re
 import warnings
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -23,6 +24,7 @@ from shortloop.panel.formulas.expressions import (
     coded_name,
     is_elementwise,
     keeps_digits,
+    keeps_state,
     parsed,
     quoted,
     with_outcome,
@@ -76,10 +78,10 @@ class Equation:
             hint = "wrap comparisons and chained method calls in I(…), e.g. I(x > 0)"
             raise self._wrong("invalid formula", error, hint=hint) from None
 
-    def variables(self, columns: Container[str]) -> list[str]:
+    def variables(self, columns: Container[str], factors: Sequence[Any] | None = None) -> list[str]:
         """List the columns that it reads, and names that are no columns but can be nothing else."""
         found: set[str] = set()
-        for factor in self._factors:
+        for factor in self._factors if factors is None else factors:
             expr = str(factor.expr)
             if factor.eval_method.value == "lookup" or expr in columns:
                 found.add(expr)
@@ -118,7 +120,7 @@ class Equation:
             assert drop is None  # groups that were alike together are alike in parts
             return self._evaluated(read, extra)
 
-    def of_group(self, columns: NamedColumns, roles: Mapping[str, str], rows: slice) -> Design:
+    def of_group(self, columns: NamedColumns, roles: Mapping[str, str], rows: slice) -> Evaluated:
         """Compute outcome and regressors of one group alone, without rows in which a factor is missing."""
         # As in formulaic, all rows decide e.g. a mean; only if none were left so, those that lack no value.
         names = self.variables(columns)
@@ -130,13 +132,13 @@ class Equation:
             if whole.all() or not whole.any():
                 raise
             made = None
-        if (made is None or not len(made.outcome)) and whole.any() and not whole.all():
+        if (made is None or not len(made.design.outcome)) and whole.any() and not whole.all():
             kept = np.flatnonzero(whole)
             made = self._of_rows({name: each.taken(kept) for name, each in some.items()}, names, roles)
         assert made is not None
         return made
 
-    def _of_rows(self, columns: NamedColumns, names: Sequence[str], roles: Mapping[str, str]) -> Design:
+    def _of_rows(self, columns: NamedColumns, names: Sequence[str], roles: Mapping[str, str]) -> Evaluated:
         """Compute a design of complete rows, with only the categories that these have."""
         extra = {role: self._role(role, name, columns[name]) for role, name in roles.items()}
         read = {name: columns[name].trimmed() for name in names}
@@ -147,7 +149,44 @@ class Equation:
             read = {name: column.trimmed(kept) for name, column in read.items()}
             found = self._evaluated(read, {role: each[kept] for role, each in extra.items()}, missing)
             kept = np.flatnonzero(~found.design.missing())
-        return found.design.taken(kept)
+        return replace(found, design=found.design.taken(kept))
+
+    def reads(self, side: int, columns: Container[str]) -> list[str]:
+        """List the columns that the left side (0), or the right one (1), reads."""
+        return self.variables(columns, [each for term in self._sides[side] for each in term.factors])
+
+    def applied(
+        self, side: int, specs: Sequence[Any], columns: NamedColumns
+    ) -> tuple[FloatArray, list[list[str]]]:
+        """Compute a side of new rows with the categories and states of others; say what each row lacks."""
+        # The first is (columns, rows), NaN in rows that lack something. No `specs`: the side is plain.
+        if not specs:
+            _, products = self._products(side, columns)
+            missing = _missing({name: columns[name] for name in self.reads(side, columns)})
+            lacks = np.broadcast_to(missing, products[0].shape)
+            found = np.where(lacks, np.nan, products)
+            return found, [["missing value"] if each else [] for each in lacks]
+        spec = specs[side]
+        materializer = Materializer(columns, self._expressions, self.where)
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            made = materializer.get_model_matrix(spec, na_action="ignore")
+        said: list[list[str]] = [[] for _ in range(materializer.nrows)]
+        for factor, values in materializer.unseen(spec).items():
+            for row in np.flatnonzero(values != None):  # noqa: E711  elementwise
+                said[row].append(f"{values[row]} of {factor} is not among the rows of the fit")
+        for row in np.flatnonzero(np.broadcast_to(materializer.missing(), len(said))):
+            said[row].append("missing value")
+        found = np.array(made.to_numpy(np.float64).T, order="C")
+        found[:, [bool(each) for each in said]] = np.nan
+        return found, said
+
+    def stateless(self, side: int, columns: Container[str]) -> str | None:
+        """Return an expression of a side whose values depend on new rows beside their own; None: no such."""
+        texts = {
+            self._expressions.get(str(each.expr), "") for term in self._sides[side] for each in term.factors
+        }
+        return next((each for each in sorted(texts) if each and not keeps_state(each, columns)), None)
 
     def needed(self, columns: NamedColumns, beside: Iterable[str]) -> dict[str, Column]:
         """Return the columns that it reads, and those `beside`; InputError if one does not exist."""
@@ -184,17 +223,28 @@ class Equation:
 
     def _plain(self, columns: NamedColumns) -> Sides | None:
         """Compute both sides if all factors are columns of numbers, or products of them; else None."""
-        for factor in self._factors:
-            name, how = str(factor.expr), factor.eval_method.value
-            if (how, name) != ("literal", "1") and (how != "lookup" or columns[name].levels is not None):
-                return None
-        left, right = ([[str(each.expr) for each in term.factors] for term in side] for side in self._sides)
+        if not (self.is_plain(0, columns) and self.is_plain(1, columns)):
+            return None
+        (left, outcomes), (right, regressors) = (self._products(side, columns) for side in (0, 1))
         if len(left) != 1 + self.is_counted or not right:
             return None
+        return right, tuple(range(len(right))), regressors, outcomes
+
+    def is_plain(self, side: int, columns: NamedColumns) -> bool:
+        """True if all factors of a side are columns of numbers."""
+        factors = [factor for term in self._sides[side] for factor in term.factors]
+        whole = [(str(each.expr), each.eval_method.value) for each in factors]
+        return all(
+            (how, name) == ("literal", "1") or (how == "lookup" and columns[name].levels is None)
+            for name, how in whole
+        )
+
+    def _products(self, side: int, columns: NamedColumns) -> tuple[tuple[str, ...], list[FloatArray]]:
+        """Name and compute the terms of a plain side."""
+        terms = [[str(each.expr) for each in term.factors] for term in self._sides[side]]
+        names = tuple("Intercept" if each == ["1"] else ":".join(each) for each in terms)
         rows = len(next(iter(columns.values())).values)
-        names = tuple("Intercept" if each == ["1"] else ":".join(each) for each in right)
-        outcomes, regressors = ([_product(columns, each, rows) for each in side] for side in (left, right))
-        return names, tuple(range(len(names))), regressors, outcomes
+        return names, [_product(columns, each, rows) for each in terms]
 
     def _evaluated(
         self,
@@ -237,7 +287,8 @@ class Equation:
         apart = [each for each in coded if not each or coded_name(each) or is_elementwise(each, columns)]
         known = categories if is_known else None
         failed = None if by_row else tuple(materializer.failed)
-        return Evaluated(design, known, bool(coded), len(apart) < len(coded), failed)
+        specs = made.lhs.model_spec, made.rhs.model_spec
+        return Evaluated(design, known, bool(coded), len(apart) < len(coded), failed, specs)
 
     def _role(self, role: str, name: str, column: Column) -> FloatArray | IntArray:
         if role not in CODED and not LABELS.search(role):

@@ -10,12 +10,14 @@ computed by Python, which does neither.
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Container
 from functools import lru_cache
 from itertools import product
 from typing import TypeGuard
 
 import numpy as np
+from formulaic.transforms import TRANSFORMS
 
 from shortloop.panel.formulas.column import EXACT, LARGEST, NamedColumns
 
@@ -25,7 +27,7 @@ OPERATORS = (
     *(ast.BitAnd, ast.BitOr, ast.BitXor, ast.Invert, ast.UAdd, ast.USub),
     *(ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE),
 )
-NAMES = {"I": 1, "log": 1, "log2": 1, "log10": 1, "exp": 1, "exp2": 1, "exp10": 1}
+NAMES = {"I": 1, "abs": 1, "log": 1, "log2": 1, "log10": 1, "exp": 1, "exp2": 1, "exp10": 1}
 """Functions that formulaic has under these names, and how many values each takes."""
 CATEGORIES, QUOTED = "C", "Q"
 BUILTINS = ("int", "float", "str", "bool")  # types that values of a column are made
@@ -93,6 +95,24 @@ def compares_texts(expression: str) -> bool:
 
 def is_call(node: ast.AST | None, *names: str) -> TypeGuard[ast.Call]:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names
+
+
+def keeps_state(expression: str, columns: Container[str]) -> bool:
+    """True if values of new rows depend on these and on the rows of the fit alone, as of ``center(x)``."""
+    tree = parsed(expression)
+
+    class Replace(ast.NodeTransformer):
+        def visit_Call(self, node: ast.Call) -> ast.AST:
+            kind = TRANSFORMS.get(node.func.id) if isinstance(node.func, ast.Name) else None
+            is_stateful = getattr(kind, "__is_stateful_transform__", False) and not is_call(node, CATEGORIES)
+            if is_stateful and node.args and _is_elementwise(node.args[0], columns):
+                return ast.Constant(0.0)
+            return self.generic_visit(node)
+
+    found = tree and Replace().visit(copy.deepcopy(tree))
+    if is_call(found, CATEGORIES):
+        found = found.args[0] if found.args else None
+    return found is not None and _is_elementwise(found, columns)
 
 
 def _is_elementwise(node: ast.AST, columns: Container[str]) -> bool:

@@ -81,6 +81,18 @@ class Materializer(PandasMaterializer):  # type: ignore[misc,no-any-unimported]
                 found.append((codes, len(state["categories"])))
         return tuple(found)
 
+    def unseen(self, spec: Any) -> dict[str, np.ndarray]:
+        """Find values of no known category: by factor, the value of each such row, None elsewhere."""
+        found = {}
+        for factor, (kind, state) in spec.encoder_state.items():
+            if kind.value == "categorical" and "categories" in state:
+                raw: Any = self.factor_cache[factor].values
+                values = pd.Series(getattr(raw, "__wrapped__", raw))
+                is_new = (_codes(values, state["categories"]) < 0) & values.notna().to_numpy()
+                if is_new.any():
+                    found[str(factor)] = np.where(is_new, values.to_numpy(object), np.array(None))
+        return found
+
     @override
     def _evaluate(self, expr: str, metadata: Any, spec: Any) -> tuple[Any, Any]:
         read = {name: each for name, each in self._columns.items() if name in expr or "Q(" in expr}

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from shortloop.panel.formulas.design import Design
     from shortloop.panel.statistics import Statistics
 
+WITH_INTERVALS = ("ols", "wls", "logit", "glm")  # models whose predictions have intervals
 Covariance = Literal["nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster", "HAC"]
 
 
@@ -53,6 +54,29 @@ class ModelSettings(Tagged):
     def takes_counts(self) -> bool:
         """True if the outcome may be two columns: successes and failures."""
         return False
+
+    def scored(self) -> tuple[str, ...]:
+        """List the scores that cross-validation gives of each group."""
+        return ()
+
+    def chooses(self) -> bool:
+        """True if cross-validation chooses a penalty for each group."""
+        return False
+
+    def seeded(self, seed: int) -> Self:
+        """Return the model with this seed, if it draws anything and has none of its own."""
+        return self
+
+    def of_group(self, key: tuple[str, ...]) -> Self:
+        """Return the model as it is fitted to one group."""
+        return self
+
+    def check(self) -> None:
+        """Raise InputError if what the settings name cannot be used."""
+
+    def fit_alone(self, design: Design) -> tuple[dict[str, Any], int, list[str], Any] | None:
+        """Fit one group without statsmodels: statistics, status, messages, model; None if that fits it."""
+        return None
 
     def fit_groups(self, design: Design, starts: IntArray, level: float) -> Statistics | None:
         """Fit all groups by compiled code, with the numbers of statsmodels; None if there is no such code."""

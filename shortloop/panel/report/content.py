@@ -39,6 +39,7 @@ class Shown:
     sources: tuple[Source, ...]
     pages: tuple[str, list[tuple[str, str]]] | None  # job that drew them; groups, and why each is shown
     level: float  # of the confidence intervals
+    scored: tuple[str, ...] = ()  # cross-validated scores
 
     @property
     def fitted(self) -> np.ndarray:
@@ -92,6 +93,7 @@ def _shown(result: Result, chain: Sequence[Result], drawn: Result | None) -> Sho
         sources=tuple(source_of(each, _sibling(each)) for each in reversed(chain)),
         pages=None if drawn is None else (drawn.job, pages),
         level=float(str(fits[0].options["level"])),
+        scored=tuple(facts.get("scores", ())),
     )
 
 
@@ -116,6 +118,11 @@ def coefficient_numbers(shown: Shown) -> list[dict[str, Any]]:
         numbers["small_corrected"] = None if corrected is None else int((corrected < ALPHA).sum())
         found.append(numbers)
     return found
+
+
+def score_quartiles(shown: Shown) -> list[tuple[str, float | None, float | None, float | None]]:
+    """Lower quartile, median and upper quartile of each score over the groups that were fitted."""
+    return [(name, *_quartiles(_fitted(shown, "score", j))) for j, name in enumerate(shown.scored)]
 
 
 def _fitted(shown: Shown, name: str, j: int) -> FloatArray:

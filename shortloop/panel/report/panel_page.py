@@ -20,6 +20,7 @@ from shortloop.panel.report.content import (
     coefficients_csv,
     counts_of_p,
     pvalues_csv,
+    score_quartiles,
     sorted_estimates,
 )
 from shortloop.report.files import TABLES
@@ -110,16 +111,22 @@ def drawings(content: Content) -> Iterator[Drawing[Shown]]:
             ("coefficients", "Coefficients", curve, "Sorted estimates", estimates_figure, coefficients_csv),
             ("p", "p", twentieths, "Histograms of p", pvalues_figure, pvalues_csv),
         )
-        for ending, title, caption, alt, draw, numbers in kinds if shown.names else ():
+        some = [kind for kind, of in zip(kinds, ("params", "pvalues"), strict=True) if _has(shown, of)]
+        for ending, title, caption, alt, draw, numbers in some if shown.names else ():
             name, title = f"{slug(shown.name)}-{ending}", f"{title} over groups, {shown.name}"
             alt = f"{alt} of {', '.join(shown.names)}."
             yield Drawing(name, shown, draw, title, caption, alt, numbers, READS)
 
 
+def _has(shown: Shown, name: str) -> bool:
+    """False if a model has no such statistics, as p of a forest."""
+    return not shown.scored or bool(np.isfinite(shown.arrays[name]).any())
+
+
 def sentences(shown: Shown) -> tuple[str, ...]:
     groups, fitted = sum(shown.counts.values()), int(shown.fitted.sum())
-    said = f"{shown.formula} ({shown.model}): {fitted:,} of {groups:,} groups fitted, "
-    said += f"{shown.batched:,} by compiled code."
+    said = f"{shown.formula} ({shown.model}): {fitted:,} of {groups:,} groups fitted"
+    said += f", {shown.batched:,} by compiled code." if not shown.scored else " by scikit-learn."
     failed = [f"{count:,} {name}" for name, count in shown.counts.items() if name != "fitted"]
     return (said, f"Not to be relied on: {', '.join(failed)}.") if failed else (said,)
 
@@ -130,7 +137,8 @@ def page_of(content: Content) -> Page:
     for shown in content.shown:
         provenance = provenance_rows(shown.sources)
         figures = tuple(each.figure(number, provenance) for number, each in numbered if each.result is shown)
-        tables = (_coefficients(shown), _statuses(shown), *_groups(shown))
+        found = (_coefficients(shown),) if _has(shown, "params") else ()
+        tables = (*_scores(shown), *found, _statuses(shown), *_groups(shown))
         said = sentences(shown)
         sections.append(PageSection(slug(shown.name), shown.name, said, figures, tables, _links(shown)))
     return Page(
@@ -154,6 +162,7 @@ def _links(shown: Shown) -> tuple[PageLink, ...]:
     tables = (
         PageLink(f"{place}/coefficients.csv", "every coefficient of every group"),
         PageLink(f"{place}/fits.csv", "what became of the fit of every group"),
+        *([PageLink(f"{place}/scores.csv", "every score of every group")] if shown.scored else ()),
     )
     if shown.pages is None:
         return tables
@@ -172,9 +181,20 @@ def _groups(shown: Shown) -> tuple[PageTable, ...]:
     return (PageTable("Groups to look at", caption, "group", ("why",), rows, words=True),)
 
 
+def _scores(shown: Shown) -> tuple[PageTable, ...]:
+    rows = [
+        TableRow(name, ("–", "–") if None in (lower, median, upper) else _estimates(median, lower, upper))  # type: ignore[arg-type]
+        for name, lower, median, upper in score_quartiles(shown)
+    ]
+    caption = "Means over the folds of a group; over all groups that were fitted."
+    made = PageTable("Cross-validated scores", caption, "score", ("median", "quartiles"), tuple(rows))
+    return (made,) if rows else ()
+
+
 def _coefficients(shown: Shown) -> PageTable:
-    columns = ["median", "quartiles", f"p < {ALPHA}"]
-    if shown.corrected is not None:
+    has_p = _has(shown, "pvalues")
+    columns = ["median", "quartiles", *([f"p < {ALPHA}"] if has_p else ())]
+    if has_p and shown.corrected is not None:
         columns.append("corrected")
     rows = []
     for each in coefficient_numbers(shown):
@@ -182,12 +202,15 @@ def _coefficients(shown: Shown) -> PageTable:
             rows.append(TableRow(each["term"], ("–",) * len(columns)))
             continue
         cells = [*_estimates(each["median"], each["lower"], each["upper"])]
-        cells.append(f"{each['small']:,} of {each['tested']:,}")
-        if each["tested_corrected"] is not None:
+        if has_p:
+            cells.append(f"{each['small']:,} of {each['tested']:,}")
+        if has_p and each["tested_corrected"] is not None:
             cells.append(f"{each['small_corrected']:,} of {each['tested_corrected']:,}")
         rows.append(TableRow(each["term"], tuple(cells)))
-    caption = "Over all groups that were fitted; how many of them have a small p, as it is"
-    caption += f"{CORRECTIONS[shown.correction]}."
+    caption = "Over all groups that were fitted"
+    if has_p:
+        caption += f"; how many of them have a small p, as it is{CORRECTIONS[shown.correction]}"
+    caption += "."
     return PageTable("Coefficients", caption, "coefficient", tuple(columns), tuple(rows))
 
 

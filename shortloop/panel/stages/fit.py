@@ -47,7 +47,16 @@ class Fit(Stage):
         return self._parts[unit]
 
     def outputs(self) -> dict[str, Out]:
-        from shortloop.panel.statistics import CODES, COEFFICIENTS, FITS, MARGINS, TESTS
+        from shortloop.panel.statistics import (
+            ALPHA,
+            CHOSEN,
+            CODES,
+            COEFFICIENTS,
+            FITS,
+            MARGINS,
+            SCORES,
+            TESTS,
+        )
 
         if not self._parts:
             return {}
@@ -59,6 +68,11 @@ class Fit(Stage):
         if tests := len(self.model.tests):
             outs |= {name: Out((groups, tests), "f8", "groups × tests", said) for name, said in TESTS.items()}
         outs |= {name: Out((groups,), "f8", "groups", said) for name, said in FITS.items()}
+        if scores := len(self.model.scored()):
+            outs |= {
+                name: Out((groups, scores), "f8", "groups × scores", said) for name, said in SCORES.items()
+            }
+        outs |= {ALPHA: Out((groups,), "f8", "groups", CHOSEN)} if self.model.chooses() else {}
         return outs | {name: Out((groups,), "i1", "groups", said) for name, said in CODES.items()}
 
     def compute(self, unit: int) -> Mapping[str, Any]:
@@ -79,8 +93,8 @@ class Fit(Stage):
         names, terms = (self._fitter.names, self._fitter.terms) if self._parts else ((), ())
         facts: dict[str, object] = {"names": list(names), "terms": list(terms), "keys": self._keys}
         facts |= {"by": self.block.facts["by"], "statuses": list(STATUSES), "paths": list(PATHS)}
-        coordinates = {"groups": "keys", "coefficients": "names"} if self._parts else {}
-        if self.model.tests:
-            facts["tests"] = list(self.model.tests)
-            coordinates |= {"tests": "tests"} if self._parts else {}
-        return Finished(facts, coordinates=coordinates)
+        along = {"groups": "keys", "coefficients": "names"} if self._parts else {}
+        for name, listed in (("tests", self.model.tests), ("scores", self.model.scored())):
+            if listed and self._parts:
+                facts[name], along[name] = list(listed), name
+        return Finished(facts, coordinates=along)

@@ -26,6 +26,9 @@ class FittedGroups:
         self._names = list(fit.facts["names"])
         self._arrays = {name: np.asarray(fit.arrays[name]) for name in ("params", "scale", "status")}
 
+    def key(self, group: int) -> tuple[str, ...]:
+        return self._panel.keys[group]
+
     def status(self, group: int) -> int:
         return int(self._arrays["status"][group])
 
@@ -56,4 +59,6 @@ class FittedGroups:
             design = fitter.design_of(group)
         params = self._arrays["params"][group, [self._names.index(name) for name in design.names]]
         seed = seed_for(self._seed, "quantile residuals", *map(ascii, self._panel.keys[group]))
-        return rows_of(self._model, design, params, float(self._arrays["scale"][group]), seed)
+        return rows_of(
+            self._model.of_group(self.key(group)), design, params, float(self._arrays["scale"][group]), seed
+        )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from shortloop.base.plain import Plain
@@ -9,11 +11,19 @@ from shortloop.panel.data import Panel
 from shortloop.panel.formulas.column import Column
 from shortloop.stages.stage import File, Finished, Job, Values
 
+ORDER = "order"
+
 
 def import_results(panel: Panel, file: File | None = None) -> Finished:
     source: Plain = None if file is None else {"name": file.path.name, "content": file.content}
     rows, notes = int(panel.starts[-1]), list(panel.notes)
-    return panel_results(panel, rows=rows, notes=notes, file=source)
+    made = panel_results(panel, rows=rows, source_rows=panel.source_rows, notes=notes, file=source)
+    if panel.order is None:
+        return made
+    order = panel.order.astype(np.int32 if panel.source_rows < 2**31 else np.int64)
+    return replace(
+        made, arrays={**made.arrays, ORDER: Values(order, "rows", "which row of the source it is")}
+    )
 
 
 def panel_results(panel: Panel, **more: Plain) -> Finished:
@@ -42,7 +52,9 @@ def load_panel(job: Job) -> Panel:
         for number, each in enumerate(job.facts["columns"])
     }
     keys = [tuple(key) for key in job.facts["keys"]]
-    return Panel(tuple(job.facts["by"]), keys, np.asarray(job.arrays["starts"]), columns)
+    starts, order = np.asarray(job.arrays["starts"]), job.arrays.get(ORDER)
+    rows = job.facts.get("source_rows", 0)
+    return Panel(tuple(job.facts["by"]), keys, starts, columns, order=order, source_rows=rows)
 
 
 def _array(number: int) -> str:

@@ -23,20 +23,23 @@ class Results(Stage):
     def finish(self, out: Outputs) -> Finished:
         import numpy as np
 
+        from shortloop.panel import statistics as names
         from shortloop.panel.results import check_computed, merge
-        from shortloop.panel.statistics import CODES, COEFFICIENTS, FITS, MARGINS, STATUSES, TESTS
+        from shortloop.panel.statistics import ALPHA, SCORES, STATUSES, TESTS
 
         found = merge([_results(job) for job in self.fits])
         check_computed(found, f"models.{self.specification}.formula")
         tables = found.tables(self.correction)
         counts = np.bincount(np.asarray(found.arrays["status"], int), minlength=len(STATUSES))
         batched = int((np.asarray(found.arrays["path"]) == 0).sum())
-        said = {**COEFFICIENTS, **FITS, **CODES, **MARGINS, **TESTS}
+        said = {**names.COEFFICIENTS, **names.FITS, **names.CODES, **names.MARGINS, **TESTS, **SCORES}
+        said[ALPHA] = names.CHOSEN
         arrays = {
             name: Values(values, f"groups × {_axis(name)}" if values.ndim == 2 else "groups", said[name])
             for name, values in found.arrays.items()
         }
-        hypotheses = {"tests": list(found.hypotheses)} if found.hypotheses else {}
+        listed = {"tests": list(found.hypotheses), "scores": list(found.scored)}
+        listed = {name: names for name, names in listed.items() if names}
         return Finished(
             {
                 "specification": self.specification,
@@ -46,18 +49,20 @@ class Results(Stage):
                 "keys": [list(key) for key in found.keys],
                 "statuses": {name: int(count) for name, count in zip(STATUSES, counts, strict=True) if count},
                 "batched": batched,
-                **hypotheses,
+                **listed,
             },
             arrays,
             files={f"{name}.csv": table.to_csv(index=False).encode() for name, table in tables.items()},
             tables=tables,
-            coordinates={"groups": "keys", "coefficients": "names", **dict.fromkeys(hypotheses, "tests")},
+            coordinates={"groups": "keys", "coefficients": "names", **{name: name for name in listed}},
         )
 
 
 def _axis(name: str) -> str:
     """Name the second axis of an array."""
-    return "tests" if name.startswith("test_") else "coefficients"
+    from shortloop.panel.statistics import SCORES, TESTS
+
+    return "tests" if name in TESTS else "scores" if name in SCORES else "coefficients"
 
 
 def _results(job: Job) -> Found:
@@ -70,4 +75,5 @@ def _results(job: Job) -> Found:
             for group, texts in json.loads((job.path / name).read_text(encoding="utf-8")).items():
                 said[int(group)] = "; ".join(texts)
     by, names, terms = (tuple(job.facts[name]) for name in ("by", "names", "terms"))
-    return Found(by, keys, names, dict(job.arrays), said, terms, tuple(job.facts.get("tests", ())))
+    tests, scores = (tuple(job.facts.get(name, ())) for name in ("tests", "scores"))
+    return Found(by, keys, names, dict(job.arrays), said, terms, tests, scores)

@@ -18,16 +18,16 @@ from shortloop.panel.fit import Fitter
 from shortloop.panel.formulas.column import Column, NamedColumns
 from shortloop.panel.formulas.design import Design
 from shortloop.panel.formulas.equation import Equation
-from shortloop.panel.models.model import WITH_INTERVALS, ModelSettings
+from shortloop.panel.models.model import OF_MEANS, OF_PREDICTIONS, WITH_INTERVALS, ModelSettings
 from shortloop.panel.results import group_columns
 from shortloop.panel.statistics import STATUSES, Status
+from shortloop.panel.statsmodels_fit import in_order
 
 MEAN = ("mean_se", "mean_ci_lower", "mean_ci_upper")
 OBSERVATION = ("obs_ci_lower", "obs_ci_upper")
 INTERVALS = {name: MEAN + OBSERVATION * (name in ("ols", "wls")) for name in WITH_INTERVALS}
 """Columns with intervals, as statsmodels calls them, of models that have some."""
 NAMES = ("fitted", "residual")
-KNOWN_ROLES = {"clusters", "weights"}  # columns beside a formula that means do not depend on
 TAKEN = {"row", *NAMES, *MEAN, *OBSERVATION, "said"}  # columns of predictions
 Said = list[list[str]]
 
@@ -45,7 +45,7 @@ def columns_of(model: ModelSettings, interval: float | None) -> tuple[str, ...]:
         raise InputError(
             "invalid value", field="interval", found=interval, expected="between 0 and 1, e.g. 0.95"
         )
-    if others := sorted({*model.roles()} - KNOWN_ROLES):
+    if others := sorted({*model.roles()} - OF_PREDICTIONS):
         raise InputError("no predictions of models with such a column", field=others[0], found=kind)
     return NAMES + (() if interval is None else INTERVALS[kind])
 
@@ -94,8 +94,12 @@ class Predictor:
             problem = "an expression may look at several rows, and keeps nothing of those of the fit"
             hint = "use center, scale, standardize, poly, bs, cr, cs or cc, or compute the column in the file"
             raise InputError(problem, field=self._equation.where, found=text, hint=hint)
-        names = self._equation.reads(1, self._columns)
-        beside = [*self._equation.reads(0, self._columns), *self._model.roles().values()]
+        roles = self._model.roles()
+        names = [
+            *self._equation.reads(1, self._columns),
+            *(roles[each] for each in OF_MEANS if each in roles),
+        ]
+        beside = [*self._equation.reads(0, self._columns), *roles.values()]
         found = {}
         for name in dict.fromkeys([*names, *beside]):
             own, column = self._columns[name], new.columns.get(name)
@@ -164,10 +168,12 @@ class Predictor:
             place = np.full(rows, -1)
             place[[not texts for texts in said]] = np.arange(len(design.outcome))
             return design, design.taken(np.maximum(place, 0)), said
-        outcome, roles = self._outcome(specs, columns, rows), {}
-        if (name := self._model.roles().get("weights")) is not None:
-            lacks = np.full(rows, np.nan)
-            roles["weights"] = np.asarray(columns[name].values, np.float64) if name in columns else lacks
+        outcome, lacks = self._outcome(specs, columns, rows), np.full(rows, np.nan)
+        roles = {
+            role: np.asarray(columns[name].values, np.float64) if name in columns else lacks
+            for role, name in self._model.roles().items()
+            if role in ("weights", *OF_MEANS)
+        }
         return design, Design(design.names, x, outcome, roles, design.terms), said
 
     def _apply(
@@ -205,11 +211,12 @@ class Predictor:
         if interval is None:
             fitted = self._fitted(group, fit, made)
             return {"fitted": fitted, "residual": made.outcome - fitted}
+        fit, _ = in_order(fit)
         rows, exog = np.ascontiguousarray(fit.columns.T), np.ascontiguousarray(made.columns.T)
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")  # the fit has said it
             results = self._model.fit_one(fit.outcome, rows, dict(fit.roles))
-            more = {"weights": made.roles["weights"]} if self._kind == "wls" else {}
+            more = {name: made.roles[name] for name in ("weights", *OF_MEANS) if name in made.roles}
             frame = results.get_prediction(exog, **more).summary_frame(alpha=1.0 - interval)
         frame = frame.rename(
             columns={"predicted": "mean", "se": MEAN[0], "ci_lower": MEAN[1], "ci_upper": MEAN[2]}
@@ -235,7 +242,10 @@ class Predictor:
                 return np.full(len(made.outcome), np.nan)
             return found
         params = self._params[group, [self._names.index(name) for name in fit.names]]
-        return np.asarray(_MEANS[self._kind](model, params @ made.columns))
+        predictor = params @ made.columns
+        if self._kind == "glm" and (offset := model.offset_of(made.roles)) is not None:
+            predictor = predictor + offset
+        return np.asarray(_MEANS[self._kind](model, predictor))
 
 
 _MEANS: dict[str, Callable[[Any, FloatArray], FloatArray]] = {

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from shortloop.panel.formats.panel_format import FileInput, PanelInput, key_text
-from shortloop.panel.models.model import WITH_INTERVALS, ModelSettings
+from shortloop.panel.models.model import OF_PREDICTIONS, WITH_INTERVALS, ModelSettings
 from shortloop.settings.base import Name, ReportSettings, Settings, StudySettings, tag_of
 
 Value = str | int | float
@@ -115,6 +115,9 @@ class Panel(StudySettings):
         if self.predict.input is not None and not isinstance(self.input, FileInput):
             raise ValueError("predict.input: new rows need a file of the format csv or parquet in input")
         for name in self.predicted():
+            if others := sorted({*self.models[name].roles()} - OF_PREDICTIONS):
+                hint = "name in predict.models the others"
+                raise ValueError(f"models.{name}.{others[0]}: no predictions with such a column; {hint}")
             if self.predict.interval is not None and tag_of(type(self.models[name])) not in WITH_INTERVALS:
                 hint = "name in predict.models the others, or leave out interval"
                 raise ValueError(f"predict.interval: models.{name} has no intervals; {hint}")

@@ -14,7 +14,7 @@ from __future__ import annotations
 import inspect
 import sys
 import warnings
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from functools import cache, lru_cache
 from operator import attrgetter
@@ -71,15 +71,21 @@ def drop_undefined_variances(results: Any) -> np.ndarray | None:
     return np.asarray(undefined)
 
 
-def fit_group(
-    model: ModelSettings, design: Design, level: float, with_covariance: bool = False
-) -> tuple[dict[str, FloatArray | float], int, list[str]]:
-    """Fit one group; return its statistics as far as there are any, its status, and messages."""
+def in_order(design: Design) -> tuple[Design, Sequence[int]]:
+    """Sort rows by time, if they have one, and leave out those that stand for none; find equal times."""
     twice: Any = ()
     if "time" in design.roles:
         design, _, twice = in_time(design, np.array([0, len(design.outcome)]))
     if not (weights := np.asarray(design.roles.get("freq_weights", 1.0))).all():
-        design = design.taken(np.flatnonzero(weights))  # a row that stands for none is none
+        design = design.taken(np.flatnonzero(weights))
+    return design, twice
+
+
+def fit_group(
+    model: ModelSettings, design: Design, level: float, with_covariance: bool = False
+) -> tuple[dict[str, FloatArray | float], int, list[str]]:
+    """Fit one group; return its statistics as far as there are any, its status, and messages."""
+    design, twice = in_order(design)
     rows = np.ascontiguousarray(design.columns.T)
     outcome = design.outcome
     known: dict[str, FloatArray | float] = {"nobs": float(len(outcome))}

@@ -270,3 +270,50 @@ def test_predictions_that_cannot_be_are_refused(tmp_path: Path, asked: str, said
     more = f'{OLS}}}\nmodels.robust = {{model = "rlm", formula = "y ~ x"}}\npredict = {{{asked}'
     with refusal("", said):
         built(tmp_path, "worst = 0", more=more)
+
+
+@pytest.fixture(scope="module")
+def counted(wages: pd.DataFrame) -> pd.DataFrame:
+    rng, frame = np.random.default_rng(0), wages.sample(frac=1.0, random_state=1)
+    frame["time"] = rng.permutation(len(frame))
+    frame["shift"], frame["share"] = rng.normal(size=len(frame)), rng.random(len(frame)) + 0.5
+    frame["times"] = rng.integers(0, 4, len(frame))
+    frame["count"] = rng.poisson(frame["share"] * np.exp(frame["shift"] + 0.1 * frame["exper"]))
+    return frame
+
+
+@pytest.mark.parametrize("are_new", [False, True])
+def test_of_errors_correlated_over_time(counted: pd.DataFrame, are_new: bool) -> None:
+    settings: Any = {"formula": "lwage ~ exper", "covariance": "HAC", "time": "time", "lags": 5}
+    rows = counted.head(50) if are_new else counted
+    found = fit_frame(counted, ["year"], model="ols", **settings).predict(rows if are_new else None, 0.9)
+    for year, part in counted.sort_values("time").groupby("year"):
+        fit = sm.OLS(part["lwage"], sm.add_constant(part[["exper"]]))
+        results = fit.fit(cov_type="HAC", cov_kwds={"maxlags": 5})
+        some = rows[rows["year"] == year]
+        exog = sm.add_constant(some[["exper"]], has_constant="add")
+        expected = results.get_prediction(exog).summary_frame(alpha=0.1)
+        for name in ("mean_se", "mean_ci_lower", "obs_ci_upper"):
+            np.testing.assert_allclose(found.loc[some.index, name], expected[name], rtol=1e-9)
+
+
+@pytest.mark.parametrize("are_new", [False, True])
+def test_of_columns_beside_the_formula(counted: pd.DataFrame, are_new: bool) -> None:
+    beside: Any = {"exposure": "share", "offset": "shift", "freq_weights": "times"}
+    rows = counted.head(50) if are_new else counted
+    fits = fit_frame(counted, ["year"], model="glm", family="poisson", formula="count ~ exper", **beside)
+    found = {level: fits.predict(rows if are_new else None, level) for level in (None, 0.9)}
+    for year, part in counted[counted["times"] > 0].groupby("year"):
+        columns = {name: part[column] for name, column in beside.items()}
+        x, family = sm.add_constant(part[["exper"]]), sm.families.Poisson()
+        results = sm.GLM(part["count"], x, family=family, **columns).fit()
+        some = rows[rows["year"] == year]
+        more = {"exposure": some["share"], "offset": some["shift"]}
+        exog = sm.add_constant(some[["exper"]], has_constant="add")
+        expected = results.get_prediction(exog, **more).summary_frame(alpha=0.1)
+        for each in found.values():
+            np.testing.assert_allclose(each.loc[some.index, "fitted"], expected["mean"], rtol=1e-8)
+        for name in ("mean_se", "mean_ci_lower", "mean_ci_upper"):
+            np.testing.assert_allclose(found[0.9].loc[some.index, name], expected[name], rtol=1e-8)
+    with refusal("new rows lack a column", found="shift"):
+        fits.predict(rows.drop(columns="shift"))

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from shortloop.panel.statistics import Statistics
 
 WITH_INTERVALS = ("ols", "wls", "logit", "glm")  # models whose predictions have intervals
+OF_MEANS = ("offset", "exposure")  # columns beside a formula that means depend on
+OF_PREDICTIONS = {*OF_MEANS, "weights", "freq_weights", "var_weights", "clusters", "clusters 2", "time"}
+"""Columns beside a formula with which there are predictions."""
 Covariance = Literal["nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster", "HAC"]
 
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shortloop.exax.client import Urd
 from shortloop.panel.pipeline import PanelRun, deliver, import_new_rows, import_panel, run_panel
 from shortloop.plan.pipeline import Built
+from shortloop.settings.base import tag_of
+
+if TYPE_CHECKING:
+    from shortloop.panel.settings import PaperSettings
 
 Asked = dict[str, Any]
 """Options of all jobs of one specification and outcome."""
@@ -35,7 +39,8 @@ def fit_all(run: PanelRun, imported: Built) -> Built:
     def cut(rows: Built, formula: str, outcome: str | None, *beside: str) -> Blocks:
         return cut_into_blocks(run, rows, formula, outcome, beside)
 
-    results, pages = [], []
+    numbers = number_rows(run, imported)
+    results, pages, pairs = [], [], []
     for name, model in panel.models.items():
         for outcome in model.outcomes or (None,):
             asked = {
@@ -50,11 +55,14 @@ def fit_all(run: PanelRun, imported: Built) -> Built:
             fits = fit(run, asked, blocks)
             found = put_together(run, name, outcome, fits)
             results.append(found)
-            pages += diagnose(run, asked, blocks, fits, found, named)
+            pairs.append(name)
+            pages += diagnose(run, asked, blocks, fits, found, named, numbers)
             if getattr(model, "keep", False):
                 keep_models(run, asked, blocks, fits)
             if name in panel.predicted():
                 predict(run, asked, blocks, fits, cut(new, *reads) if new else None, new or imported)
+    if panel.paper is not None:
+        write_paper(run, panel.paper, results, pairs)
     settings = panel.model_dump(mode="json")
     return run.build(
         "panel_report",
@@ -68,8 +76,18 @@ def fit_all(run: PanelRun, imported: Built) -> Built:
 
 def name_groups(run: PanelRun, imported: Built) -> Built | None:
     """Groups that were chosen by name; a wrong one ends the run before anything is fitted."""
+    if (paper := run.study.paper) is not None:
+        run.build("panel_groups", groups=paper.keys(), field="paper.groups", panel=imported)
     groups = run.study.diagnostics.keys()
     return run.build("panel_groups", groups=groups, panel=imported) if groups else None
+
+
+def number_rows(run: PanelRun, imported: Built) -> Built | None:
+    """Numbers of rows in the file, for pages; None of a dataset, whose rows have no order."""
+    wanted, is_dataset = run.study.diagnostics, imported.stage == "import_dataset"
+    if not (wanted.groups or wanted.worst) or (is_dataset and tag_of(type(run.study.input)) != "csvimport"):
+        return None
+    return run.build("panel_rows", panel=imported)
 
 
 def cut_into_blocks(
@@ -137,6 +155,12 @@ def predict(
     return run.build("panel_predictions", **named, csv=wanted.csv, parts=parts, panel=rows)
 
 
+def write_paper(run: PanelRun, wanted: PaperSettings, results: list[Built], names: list[str]) -> Built:
+    """A table for a paper, of all specifications or some."""
+    some = [each for each, name in zip(results, names, strict=True) if name in (wanted.models or names)]
+    return run.build("panel_paper", settings=wanted, level=run.study.inference.level, results=some)
+
+
 def keep_models(run: PanelRun, asked: Asked, blocks: Blocks, fits: Blocks) -> Built:
     """The fitted estimator of each group, as an object."""
     jobs: Asked = {"blocks": list(blocks.values()), "fits": list(fits.values())}
@@ -144,7 +168,13 @@ def keep_models(run: PanelRun, asked: Asked, blocks: Blocks, fits: Blocks) -> Bu
 
 
 def diagnose(
-    run: PanelRun, asked: Asked, blocks: Blocks, fits: Blocks, results: Built, named: Built | None
+    run: PanelRun,
+    asked: Asked,
+    blocks: Blocks,
+    fits: Blocks,
+    results: Built,
+    named: Built | None,
+    numbers: Built | None,
 ) -> list[Built]:
     """Pages of the groups to look at; none if no group is."""
     wanted, given = run.study.diagnostics, {**asked, "seed": run.study.seed}
@@ -165,5 +195,6 @@ def diagnose(
         residuals=residuals,
         blocks=list(blocks.values()),
         fits=list(fits.values()),
+        rows=numbers,
     )
     return [pages]

@@ -66,7 +66,7 @@ PANEL = (
     {"panel.hypotheses", "panel.margins", "panel.statsmodels_fit"},
     {"panel.fit", "panel.diagnostics"},
     {"panel.results", "panel.settings"},
-    {"panel.predictions"},
+    {"panel.paper", "panel.predictions"},
     {"panel.frame"},
     {"panel.report", "panel.pipeline"},
     {"panel.stages"},

@@ -100,6 +100,7 @@ name = "panel"
 input = {format = "simulated", groups = 30, rows = 90}
 groups = {by = ["group"], blocks = 1}
 predict = {models = ["plain"], interval = 0.9, csv = true}
+paper = {groups = [7, 8], formats = ["latex", "excel"], plots = ["x1"]}
 diagnostics = {groups = ["7"], worst = 8}
 models.plain = {model = "ols", formula = "y ~ x1 + x2 + C(visits > 2)", covariance = "HC3"}
 models.tree = {model = "sklearn", estimator = "sklearn.linear_model.Ridge", formula = "y ~ x1", keep = true}
@@ -133,7 +134,8 @@ STAGES = {
     "mat": "import_features power",
     "subsampled": "subsample amplitude, train amplitude",
     "panel": "import_panel, panel_groups, panel_block, panel_fit, panel_results, panel_residuals, "
-    "panel_diagnostics, panel_models, panel_predict, panel_predictions, panel_report",
+    "panel_diagnostics, panel_models, panel_paper, panel_predict, panel_predictions, panel_rows, "
+    "panel_report",
     "frames": "frames_table, frames_truth, frames_run, frames_report",
 }
 CASES = [

@@ -75,7 +75,7 @@ def fit_frame(frame: pd.DataFrame, by: Sequence[str], *, level: float = LEVEL, *
         table = made.predict(None if new is None else rows, interval)
         return of_source(table, rows).set_axis(source.index)
 
-    more = model.tests, model.scored(), models, predict
+    more = model.tests, model.scored(), models, level, predict
     found = Results(panel.by, panel.keys, names, arrays, said, terms, *more)
     check_computed(found, equation.where)
     return found

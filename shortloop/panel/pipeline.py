@@ -30,6 +30,7 @@ TABLES = [
     for ending in ("csv", "parquet")
 ]
 PREDICTIONS = ("predictions.csv", "predictions.parquet")  # if they are asked for
+PAPER = (".tex", ".md", ".xlsx", ".png", ".pdf")  # endings of files of a table for a paper
 
 
 def read_panel(path: str | PathLike[str] = DEFAULT_PANEL) -> Panel:
@@ -135,6 +136,10 @@ def deliver(run: PanelRun, report: Built, seconds: float) -> None:
         tables = [each for each in PREDICTIONS if (job.path / each).is_file()]
         copy_files(job.path, tables, folder / place)
         files += [f"{place}/{each}" for each in tables]
+    for job in [job for job in run.jobs if job.stage == "panel_paper"]:
+        made = sorted(each.name for each in job.path.iterdir() if each.suffix in PAPER)
+        copy_files(job.path, made, folder / "paper")
+        files += [f"paper/{each}" for each in made]
     summary = run_summary(run.jobs, report, seconds, files)
     write_summary(folder, {"panel": name, **summary, "findings": findings})
     for found in findings:

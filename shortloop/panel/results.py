@@ -16,6 +16,7 @@ from shortloop.panel.statistics import (
     COEFFICIENTS,
     CONSTANT,
     FITS,
+    LEVEL,
     MARGINS,
     PATHS,
     SCORES,
@@ -46,6 +47,7 @@ class Results:
     hypotheses: tuple[str, ...] = ()  # that were tested
     scored: tuple[str, ...] = ()  # cross-validated scores, of models that have some
     models: Mapping[tuple[str, ...], Any] = field(default_factory=dict)  # that are kept, by their group
+    level: float = LEVEL  # of confidence intervals
     predictor: Callable[[Any, float | None], pd.DataFrame] | None = None  # of fits in memory
 
     def __repr__(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -11,6 +12,11 @@ from shortloop.panel.models.model import OF_PREDICTIONS, WITH_INTERVALS, ModelSe
 from shortloop.settings.base import Name, ReportSettings, Settings, StudySettings, tag_of
 
 Value = str | int | float
+
+
+def keys_of(groups: Sequence[Value | tuple[Value, ...]]) -> list[list[str]]:
+    """Name groups by the texts of the values that make each."""
+    return [[key_text(value) for value in (each if isinstance(each, tuple) else (each,))] for each in groups]
 
 
 class GroupSettings(Settings):
@@ -36,6 +42,35 @@ class InferenceSettings(Settings):
     )
 
 
+class PaperSettings(Settings):
+    """A table for a paper: groups and specifications beside each other; plots of coefficients."""
+
+    groups: tuple[Value | tuple[Value, ...], ...] = Field(
+        min_length=1, description="columns of the table, as `diagnostics.groups`; no default"
+    )
+    models: tuple[Name, ...] = Field((), description="specifications; default: all")
+    terms: tuple[str, ...] = Field((), description="coefficients, in their order; default: all")
+    labels: dict[str, str] = Field(
+        default_factory=dict, description="what to write for names of coefficients, groups and specifications"
+    )
+    rows: tuple[str, ...] = Field(
+        ("rsquared", "prsquared", "nobs"), description="columns of `fits` below; default: R², pseudo R², N"
+    )
+    digits: int = Field(3, ge=0, le=12, description="decimals; default 3")
+    stars: tuple[float, ...] = Field((0.1, 0.05, 0.01), description="levels of p; default 0.1, 0.05, 0.01")
+    formats: tuple[Literal["latex", "markdown", "excel"], ...] = Field(
+        ("latex", "markdown"), description="formats; excel needs the extra of this name; default: the others"
+    )
+    plots: tuple[str, ...] = Field(
+        (),
+        description="coefficients that are plotted by group; of over 100 groups, those above; default: none",
+    )
+
+    def keys(self) -> list[list[str]]:
+        """The groups that are named, each by the texts of the values that make it."""
+        return keys_of(self.groups)
+
+
 class DiagnosticsSettings(Settings):
     """Groups to look at: a page of plots for each, of each model and outcome."""
 
@@ -55,10 +90,7 @@ class DiagnosticsSettings(Settings):
 
     def keys(self) -> list[list[str]]:
         """The groups that are named, each by the texts of the values that make it."""
-        return [
-            [key_text(value) for value in (group if isinstance(group, tuple) else (group,))]
-            for group in self.groups
-        ]
+        return keys_of(self.groups)
 
 
 class PredictSettings(Settings):
@@ -91,6 +123,7 @@ class Panel(StudySettings):
         DiagnosticsSettings(), description="groups to look at: pages of plots"
     )
     predict: PredictSettings | None = Field(None, description="predictions of rows; default: none")
+    paper: PaperSettings | None = Field(None, description="a table for a paper; default: none")
     report: ReportSettings = Field(ReportSettings(), description="the report")
     datasets: bool = Field(
         False, description="whether tables of results are also kept as datasets of exax; default false"
@@ -103,6 +136,11 @@ class Panel(StudySettings):
             if twice:
                 raise ValueError(f"models.{name}.outcomes: {', '.join(twice)} named twice")
         self._check_predict()
+        wanted = self.paper.models if self.paper else ()
+        if unknown := [name for name in wanted if name not in self.models]:
+            raise ValueError(
+                f"paper.models: no model is called {unknown[0]}; there are {', '.join(self.models)}"
+            )
         return self
 
     def _check_predict(self) -> None:

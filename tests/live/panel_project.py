@@ -34,7 +34,7 @@ worst = 3
 """
 BLOCKS = 2
 IMPORTED = PANEL.replace('"csv"', '"csvimport"\nnumbers = ["value", "capital", "invest"]\ntexts = ["firm"]')
-READ = {"import_panel", "csvimport", "dataset_type", "import_dataset", "panel_block"}
+READ = {"import_panel", "csvimport", "dataset_type", "import_dataset", "panel_rows", "panel_block"}
 """Stages that read a file and cut it into blocks."""
 
 

@@ -12,7 +12,7 @@ from cases import first_cases
 from live_project import fixture_of
 from panel_project import BLOCKS, IMPORTED, PANEL, PanelProject, firms
 
-BEFORE = {"panel_groups": 1, "panel_block": BLOCKS}
+BEFORE = {"panel_groups": 1, "panel_rows": 1, "panel_block": BLOCKS}
 """What comes before fits."""
 FITTED = {"panel_fit": BLOCKS, "panel_residuals": BLOCKS}
 AFTER = {"panel_results": 1, "panel_diagnostics": 1, "panel_report": 1}

@@ -166,7 +166,11 @@ def test_what_runs_again_where_texts_change(fresh: PanelProject) -> None:
     assert changed(before, fresh.table("coefficients")) == {"F98"}
     assert built_of_texts(fresh, frame) == {}
     groupwise = frame.sort_values("firm", kind="stable", ascending=False)
-    assert built_of_texts(fresh, groupwise) == {"panel_report": 1}  # each group has its rows as they were
+    again = {
+        "panel_diagnostics": 1,
+        "panel_report": 1,
+    }  # each group has its rows as they were, with other numbers
+    assert built_of_texts(fresh, groupwise) == again
     assert built_of_texts(fresh, frame.iloc[::-1])["panel_fit"] == 4
     np.testing.assert_allclose(fresh.table("coefficients")["params"], before["params"], rtol=1e-9)
     renamed = frame.replace({"kind": {"b": "B"}})
@@ -236,6 +240,7 @@ def test_a_dataset_gives_what_the_file_gives(project: PanelProject) -> None:
         "dataset_type": 1,
         "import_dataset": 1,
         "panel_groups": 1,
+        "panel_rows": 1,
         "panel_block": BLOCKS,
         "panel_report": 1,
     }  # and no fits: blocks came out the same

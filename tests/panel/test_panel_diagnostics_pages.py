@@ -70,6 +70,20 @@ def test_chosen_groups_come_first_and_the_worst_after_them(tmp_path: Path) -> No
     assert "worst 2 of 12 by outliers: " in file.texts(3)[2]
 
 
+@pytest.mark.parametrize("formula", ["y ~ x + C(k)", "y ~ bs(x, df=4)"])
+def test_outlying_points_have_the_numbers_of_their_rows_in_the_file(tmp_path: Path, formula: str) -> None:
+    frame = shops()
+    far = frame.index[frame["y"].isin([60.0, -40.0])]
+    frame.loc[far[0] - 1, "town"] = None  # the row before belongs to no group
+    frame = frame.sample(frac=1.0, random_state=2)
+    numbers = {str(number) for number, row in enumerate(frame.index, 1) if row in far}
+    _, job = built(tmp_path, 'groups = [["Łódź", 2]], worst = 0', more=f'formula = "{formula}"', frame=frame)
+    file = PdfFile((job.path / "diagnostics.pdf").read_bytes())
+    assert numbers & {*file.texts(0)}
+    assert {text for text in file.texts(0) if text.isdigit() and int(text) > 60} <= numbers
+    assert "with the number of the row in the file" in " ".join(file.texts(0))
+
+
 SLOW = pytest.mark.slow
 
 
@@ -139,10 +153,10 @@ def changed(**where: Any) -> pd.DataFrame:
 
 
 def with_other_rows() -> pd.DataFrame:
-    """What no page is drawn from: another order of groups, a further column, a further group."""
+    """What no page is drawn from: a further column, a further group, other rows behind."""
     frame = shops().assign(other=1.0)
     more = frame[frame["shop"] == 3].assign(town="Aachen")
-    return pd.concat([frame[frame["shop"] > 0], more, frame[frame["shop"] == 0]])
+    return pd.concat([frame, more])
 
 
 ROWS_OF: dict[str, Callable[[], pd.DataFrame]] = {

@@ -199,9 +199,10 @@ def _drawn(rows: Rows) -> IntArray:
 
 def _notes(rows: Rows, drawn: int) -> list[str]:
     count = len(rows.observed)
+    where = "in the file" if rows.numbers is not None else "among the group's complete ones"
     said = [
-        f"Red dots: standardised residual beyond {OUTLYING:g}, with the number of the row among the group's "
-        f"complete ones. Red line: means of equal parts of rows. Grey: {100 * BAND:g} % of normal samples."
+        f"Red dots: standardised residual beyond {OUTLYING:g}, with the number of the row {where}. "
+        f"Red line: means of equal parts of rows. Grey: {100 * BAND:g} % of normal samples."
     ]
     more = []
     if rows.has_cook:
@@ -229,7 +230,7 @@ def _scatter(plot: Plot, x: FloatArray, y: FloatArray, rows: Rows, drawn: IntArr
         if any(abs(across - left) < 30 and abs(up - below) < 8 for left, below in taken):
             continue
         taken.append((across, up))
-        number, height = str(row + 1), up - 2.5
+        number, height = str(row + 1 if rows.numbers is None else rows.numbers[row]), up - 2.5
         if across > plot.box.x + 0.9 * plot.box.width:
             plot.canvas.text(across - 4, height, number, 7, align="right", color=DARK)
         else:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from shortloop.base.types import FloatArray
+from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.formulas.design import Design
 from shortloop.panel.models.model import ModelSettings
 
@@ -52,6 +52,7 @@ class Rows:
     coefficients: int
     names: tuple[str, str, str, str, str]  # of predictor, residuals, standardized, normal and fitted
     has_cook: bool = True  # Cook's distance tells what coefficients would be without a row
+    numbers: IntArray | None = None  # of the rows in the file, from 1; None: they have none there
 
     @property
     def cook(self) -> FloatArray:

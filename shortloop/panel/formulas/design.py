@@ -70,6 +70,7 @@ class Evaluated:
     has_categories: bool = False  # some factor is coded by categories, even if not known by which
     makes_categories: bool = False  # the rows together decide categories, as in ``C(pd.cut(x, 3))``
     failed: tuple[int, ...] | None = None  # groups that some expression fails for; None: all look at a row
+    rows: IntArray | None = None  # which rows of a group alone are complete, in the order of the design
     specs: tuple[Any, ...] = ()  # of formulaic, of both sides: categories, and states of transforms
 
     def taken(self, rows: IntArray) -> Evaluated:

@@ -135,6 +135,7 @@ class Equation:
         if (made is None or not len(made.design.outcome)) and whole.any() and not whole.all():
             kept = np.flatnonzero(whole)
             made = self._of_rows({name: each.taken(kept) for name, each in some.items()}, names, roles)
+            made = replace(made, rows=kept[made.rows])
         assert made is not None
         return made
 
@@ -148,8 +149,9 @@ class Equation:
         if found.has_categories and len(kept) and missing.any():
             read = {name: column.trimmed(kept) for name, column in read.items()}
             found = self._evaluated(read, {role: each[kept] for role, each in extra.items()}, missing)
-            kept = np.flatnonzero(~found.design.missing())
-        return replace(found, design=found.design.taken(kept))
+            again = np.flatnonzero(~found.design.missing())
+            return replace(found, design=found.design.taken(again), rows=kept[again])
+        return replace(found, design=found.design.taken(kept), rows=kept)
 
     def reads(self, side: int, columns: Container[str]) -> list[str]:
         """List the columns that the left side (0), or the right one (1), reads."""
@@ -288,7 +290,7 @@ class Equation:
         known = categories if is_known else None
         failed = None if by_row else tuple(materializer.failed)
         specs = made.lhs.model_spec, made.rhs.model_spec
-        return Evaluated(design, known, bool(coded), len(apart) < len(coded), failed, specs)
+        return Evaluated(design, known, bool(coded), len(apart) < len(coded), failed, specs=specs)
 
     def _role(self, role: str, name: str, column: Column) -> FloatArray | IntArray:
         if role not in CODED and not LABELS.search(role):

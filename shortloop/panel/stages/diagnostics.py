@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from shortloop.stages.stage import Arrays, CollectingStage, Finished, Job, Outputs
 
 if TYPE_CHECKING:
+    from shortloop.base.types import IntArray
     from shortloop.panel.diagnostics.group_page import Head
     from shortloop.panel.models.model import ModelSettings
     from shortloop.panel.stages.fitted_groups import FittedGroups
@@ -33,6 +34,7 @@ class Diagnostics(CollectingStage):
     residuals: list[Job]  # of each block; none: no worst groups are asked for
     blocks: list[Job]
     fits: list[Job]  # of each block
+    rows: Job | None  # numbers of the rows in the file; None: they have none
 
     def open(self) -> None:
         from shortloop.panel.diagnostics.group_page import page_without_plots
@@ -52,7 +54,10 @@ class Diagnostics(CollectingStage):
         from shortloop.stages.content import content_of
 
         fitted, group = self._found[self._pages[unit][0]]
-        return content_of([*vars(self._head_of(unit)).values(), self._said(unit), *fitted.reads(group)])
+        numbers = self._numbers.get(self._pages[unit][0])
+        return content_of(
+            [*vars(self._head_of(unit)).values(), self._said(unit), numbers, *fitted.reads(group)]
+        )
 
     def compute(self, unit: int) -> Arrays:
         import numpy as np
@@ -100,6 +105,8 @@ class Diagnostics(CollectingStage):
 
     def _find_groups(self) -> None:
         """Find the block of each group, and its number there."""
+        import numpy as np
+
         from shortloop.panel.stages.fitted_groups import FittedGroups
 
         wanted = {key for key, _ in self._pages}
@@ -109,8 +116,15 @@ class Diagnostics(CollectingStage):
             if here:
                 fitted = FittedGroups(self, block, fit)
                 self._found |= {key: (fitted, g) for key, g in here.items()}
+        self._numbers: dict[tuple[str, ...], IntArray] = {}
+        if self.rows is not None:
+            starts, numbers = (np.asarray(self.rows.arrays[name]) for name in ("starts", "numbers"))
+            places = {key: g for g, key in enumerate(map(tuple, self.rows.facts["keys"])) if key in wanted}
+            self._numbers = {key: numbers[starts[g] : starts[g + 1]] for key, g in places.items()}
 
     def _page(self, page: int) -> Sheet:
+        from dataclasses import replace
+
         from shortloop.panel.diagnostics.group_page import page_of, page_without_plots
         from shortloop.panel.statistics import STATUSES, Status
 
@@ -119,6 +133,9 @@ class Diagnostics(CollectingStage):
             return page_without_plots(head, [f"Not fitted: {STATUSES[state]}.", *self._said(page)])
         if (rows := fitted.rows(group)) is None:
             return page_without_plots(head, ["The model does not predict one value for each row."])
+        numbers = self._numbers.get(self._pages[page][0])
+        if numbers is not None and (places := fitted.complete(group, len(rows.observed))) is not None:
+            rows = replace(rows, numbers=numbers[places])
         return page_of(head, rows)
 
     def _said(self, page: int) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from shortloop.base.seeds import seed_for
+from shortloop.base.types import IntArray
 from shortloop.panel.diagnostics.residuals import Rows, rows_of
 from shortloop.panel.fit import Fitter
 from shortloop.panel.formulas.equation import Equation
@@ -48,6 +49,16 @@ class FittedGroups:
     def fitter(self) -> Fitter:
         """Make a fitter of all groups, whose designs many calls of `rows` can share."""
         return Fitter(self._model, self._equation, self._panel)
+
+    def complete(self, group: int, rows: int) -> IntArray | None:
+        """Find the `rows` complete rows of a group among all of it; None if they cannot be told."""
+        begin, end = (int(each) for each in self._panel.starts[group : group + 2])
+        if end - begin == rows:
+            return np.arange(rows)
+        found = (
+            Fitter(self._model, self._equation, self._panel.of_groups(group, group + 1)).evaluated_of(0).rows
+        )
+        return found if found is not None and len(found) == rows else None
 
     def rows(self, group: int, fitter: Fitter | None = None) -> Rows | None:
         """Compute the residuals of a group; None if it was not fitted, or the model has none."""

@@ -17,6 +17,7 @@ class NamedGroups(Stage):
     """Named groups: those that were chosen by name, each once."""
 
     groups: list[list[str]]  # by the values that make them
+    field: str = "diagnostics.groups"  # of the settings, that names them
     panel: Job
 
     def is_small(self) -> bool:
@@ -30,7 +31,7 @@ class NamedGroups(Stage):
             found = ", ".join(_shown(group) for group in unknown[:NEAR]) + " …" * (len(unknown) > NEAR)
             expected = f"values of {', '.join(by)}, e.g. {', '.join(near[: 2 * NEAR])}"
             problem = "no such group" if len(unknown) == 1 else "no such groups"
-            raise InputError(problem, field="diagnostics.groups", found=found, expected=expected)
+            raise InputError(problem, field=self.field, found=found, expected=expected)
         return Finished({"groups": [list(group) for group in asked]})
 
 

@@ -1,0 +1,1 @@
+"""Tables for papers, and plots of coefficients by group."""

@@ -5,12 +5,13 @@ set -euo pipefail
 
 usage() {
     cat <<'END'
-certificates.sh [--force | --renew] [--days DAYS] FOLDER HOST...
+certificates.sh [--force | --renew] [--days DAYS] [--each] FOLDER HOST...
 
 Makes in FOLDER: ca.pem and ca.key, and a .pem and a .key each for scheduler, worker and client.
 HOST is a name or an address at which the scheduler (of Ray: any node) is reached; give all of them.
 
   --days DAYS  how long the certificates are valid; 365 unless given. The authority is valid for ten years.
+  --each       also make FOLDER/HOST with a worker.pem and worker.key of its own for each host
   --renew      keep ca.pem and ca.key, replace the rest: for a new host, or before the certificates end
   --force      replace all; what was copied to other machines is refused from then on
 END
@@ -24,6 +25,7 @@ fail() {
 days=365
 force=no
 renew=no
+each=no
 while [ $# -gt 0 ]; do
     case $1 in
     --days)
@@ -33,6 +35,7 @@ while [ $# -gt 0 ]; do
         ;;
     --force) force=yes && shift ;;
     --renew) renew=yes && shift ;;
+    --each) each=yes && shift ;;
     -h | --help) usage && exit ;;
     --) shift && break ;;
     -*) fail "no such option: $1; see --help" ;;
@@ -44,21 +47,33 @@ done
 folder=$1
 shift
 
-# Names that every machine has for itself: nodes of Ray also call themselves by them.
-names=DNS:localhost,IP:127.0.0.1
-for host in "$@"; do
-    if [[ $host =~ ^[0-9]+(\.[0-9]+){3}$ || $host =~ ^[0-9A-Fa-f]*:[0-9A-Fa-f:.]*$ ]]; then
-        names+=,IP:$host
-    elif [[ $host =~ ^(\*\.)?[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9])?$ ]]; then
-        names+=,DNS:$host
-    else
-        fail "neither a name nor an address of a host: $host (give it without port and without tls://)"
-    fi
-done
+# names_of HOST...
+names_of() {
+    # Names that every machine has for itself: nodes of Ray also call themselves by them.
+    names=DNS:localhost,IP:127.0.0.1
+    for host in "$@"; do
+        if [[ $host =~ ^[0-9]+(\.[0-9]+){3}$ || $host =~ ^[0-9A-Fa-f]*:[0-9A-Fa-f:.]*$ ]]; then
+            names+=,IP:$host
+        elif [[ $host =~ ^(\*\.)?[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9])?$ ]]; then
+            names+=,DNS:$host
+        else
+            fail "neither a name nor an address of a host: $host (give it without port and without tls://)"
+        fi
+    done
+}
 
+names_of "$@"
 made=(scheduler.pem scheduler.key worker.pem worker.key client.pem client.key)
+if [ $each = yes ]; then
+    for host in "$@"; do
+        [[ $host != \** ]] || fail "--each needs hosts one by one, found: $host"
+        made+=("$host/worker.pem" "$host/worker.key")
+    done
+fi
 if [ $renew = yes ]; then
-    [ -f "$folder/ca.pem" ] && [ -f "$folder/ca.key" ] || fail "--renew needs ca.pem and ca.key in $folder"
+    for file in ca.pem ca.key; do
+        [ -f "$folder/$file" ] || fail "--renew needs ca.pem and ca.key in $folder"
+    done
 else
     made+=(ca.pem ca.key)
     if [ $force = no ]; then
@@ -95,9 +110,9 @@ else
         -keyout "$aside/ca.key" -out "$aside/ca.pem"
 fi
 
-# certificate ROLE USAGE
+# certificate ROLE USAGE: ROLE may have the folder of a host before it
 certificate() {
-    printf '%s\n' '[req]' 'distinguished_name = name' 'prompt = no' '[name]' "CN = $1" '[signed]' \
+    printf '%s\n' '[req]' 'distinguished_name = name' 'prompt = no' '[name]' "CN = ${1##*/}" '[signed]' \
         'basicConstraints = critical, CA:FALSE' 'keyUsage = critical, digitalSignature' \
         "extendedKeyUsage = $2" 'subjectKeyIdentifier = hash' 'authorityKeyIdentifier = keyid' \
         "subjectAltName = $names" >"$aside/$1.cnf"
@@ -111,12 +126,24 @@ certificate() {
 certificate scheduler serverAuth,clientAuth
 certificate worker serverAuth,clientAuth
 certificate client clientAuth
+if [ $each = yes ]; then
+    for host in "$@"; do
+        names_of "$host"
+        mkdir -p -- "$aside/$host" "$folder/$host"
+        certificate "$host/worker" serverAuth,clientAuth
+    done
+    names_of "$@"
+fi
 
 for file in "${made[@]}"; do
     case $file in *.key) mode=600 ;; *) mode=644 ;; esac
     chmod "$mode" -- "$aside/$file"
     mv -f -- "$aside/$file" "$folder/$file"
 done
+
+if [ $each = yes ]; then
+    for host in "$@"; do cp -- "$folder/ca.pem" "$folder/$host/ca.pem"; done
+fi
 
 cat <<END
 Made in $folder, valid for $days days, for ${names//,/, }.
@@ -126,5 +153,6 @@ Copy, so that only the user who runs them can read the keys (mode 0600):
   to each worker             ca.pem  worker.pem     worker.key
   to where you start a run   ca.pem  client.pem     client.key
   to each node of Ray        ca.pem  worker.pem     worker.key    (all nodes call each other)
+With --each, what is in FOLDER/HOST goes to that host, and no worker has the key of another.
 Keep ca.key off the cluster: who has it can make certificates. Never commit a .key file.
 END

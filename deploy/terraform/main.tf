@@ -72,6 +72,15 @@ resource "hcloud_server" "scheduler" {
   }
 }
 
+# The project's folder, which the scheduler's server mounts when it starts: see start.yaml.
+resource "hcloud_volume" "project" {
+  name      = "${var.name}-project"
+  size      = var.disk
+  format    = "ext4"
+  server_id = hcloud_server.scheduler.id
+  automount = false
+}
+
 resource "hcloud_server" "worker" {
   count        = var.workers
   name         = "${var.name}-worker-${count.index}"

@@ -12,6 +12,7 @@ locals {
     port      = var.port
     network   = local.network
     scheduler = local.scheduler_address
+    registry  = var.registry == "" ? "" : base64encode(var.registry)
   }
 
   scheduler_start = templatefile("${path.module}/start.yaml", merge(local.common, { service = "scheduler" }))

@@ -20,6 +20,24 @@ variable "image" {
   type        = string
 }
 
+variable "registry" {
+  description = "A config.json of Docker with a login that may pull the image; empty: anybody may pull it."
+  type        = string
+  default     = ""
+  sensitive   = true
+}
+
+variable "disk" {
+  description = "GB of the volume for the project's folder, with all results."
+  type        = number
+  default     = 100
+
+  validation {
+    condition     = var.disk >= 10 && var.disk <= 10240 && floor(var.disk) == var.disk
+    error_message = "Give a whole number from 10 to 10240."
+  }
+}
+
 variable "workers" {
   description = "How many servers compute."
   type        = number

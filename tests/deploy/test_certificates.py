@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -42,6 +43,28 @@ def test_there_are_certificates_and_keys_that_only_their_owner_reads(made: Path)
     assert {*contents(made)} == {f"{name}.{kind}" for name in ("ca", *ROLES) for kind in ("pem", "key")}
     assert {file.stat().st_mode & 0o777 for file in made.glob("*.key")} == {0o600}
     assert made.stat().st_mode & 0o077 == 0
+
+
+def test_each_host_has_a_key_of_its_own(made: Path) -> None:
+    hosts = ("one.example", "192.0.2.9")
+    subprocess.run([SCRIPT, "--renew", "--each", made, *hosts], check=True, capture_output=True)
+    try:
+        keys = {(made / folder / "worker.key").read_bytes() for folder in ("", *hosts)}
+        assert len(keys) == 3
+        for host, other, check in (*((*hosts, "-checkhost"),), (*hosts[::-1], "-checkip")):
+            signed = made / host / "worker.pem"
+            assert holds("-x509_strict", "-CAfile", made / host / "ca.pem", signed)
+            said = openssl("x509", "-in", signed, "-noout", check, host)
+            assert "does match" in said
+            assert other not in openssl("x509", "-in", signed, "-noout", "-text")
+            assert (made / host / "worker.key").stat().st_mode & 0o777 == 0o600
+            assert {*contents(made / host)} == {"ca.pem", "worker.pem", "worker.key"}
+    finally:
+        make_again = ("scheduler.example", "*.cluster.example", "192.0.2.7", "2001:db8::7")
+        subprocess.run([SCRIPT, "--renew", made, *make_again], check=True, capture_output=True)
+        for host in hosts:
+            shutil.rmtree(made / host)
+    assert "one by one" in refused("--each", made / "new", "*.cluster.example")
 
 
 def test_the_authority_signed_them_for_their_purposes(made: Path) -> None:

@@ -22,10 +22,11 @@ GIVEN = {
     "ssh_public_key": "ssh-ed25519 key",
     "image": "registry.example/shortloop:1",
     "workers": "3",
+    "registry": '{"auths": {"registry.example": {"auth": "dXNlcjp0b2tlbg=="}}}',
 }
 ASKED = """
-output "scheduler" { value = local.scheduler_start }
-output "worker" { value = local.worker_start }
+output "scheduler" { value = nonsensitive(local.scheduler_start) }
+output "worker" { value = nonsensitive(local.worker_start) }
 output "addresses" { value = concat([local.scheduler_address], local.worker_addresses) }
 """
 needs_terraform = pytest.mark.skipif(shutil.which("terraform") is None, reason="terraform is not installed")
@@ -83,6 +84,14 @@ def test_servers_start_what_the_compose_file_says(module: Path) -> None:
         assert all(isinstance(command, str) for command in start["runcmd"])
         assert start["runcmd"][-1].endswith(f"up -d --no-build {service}")
         assert ("/etc/exports.d/shortloop.exports" in files) == (service == "scheduler")
+        assert variables["SHORTLOOP_CERTIFICATES"].startswith("/etc/")  # not by NFS
+        mounts = [place for place, each in enumerate(start["runcmd"]) if each == "mount /srv/shortloop"]
+        assert len(mounts) == (service == "scheduler")
+        login = base64.b64decode(files["/root/.docker/config.json"]["content"])
+        assert login.decode() == GIVEN["registry"]
+        assert files["/root/.docker/config.json"]["permissions"] == "0600"
+    assert applied(module, registry="").returncode == 0
+    assert "config.json" not in outputs(module)["worker"]
 
 
 @needs_terraform
@@ -95,6 +104,7 @@ def test_servers_start_what_the_compose_file_says(module: Path) -> None:
         ("driver", '["198.51.100.7"]'),
         ("workers", "0"),
         ("workers", "201"),
+        ("disk", "5"),
         ("folder", "/srv/my analysis"),
         ("folder", "srv"),
     ],

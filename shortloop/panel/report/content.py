@@ -40,6 +40,7 @@ class Shown:
     pages: tuple[str, list[tuple[str, str]]] | None  # job that drew them; groups, and why each is shown
     level: float  # of the confidence intervals
     scored: tuple[str, ...] = ()  # cross-validated scores
+    hypotheses: tuple[str, ...] = ()  # that were tested
 
     @property
     def fitted(self) -> np.ndarray:
@@ -94,6 +95,7 @@ def _shown(result: Result, chain: Sequence[Result], drawn: Result | None) -> Sho
         pages=None if drawn is None else (drawn.job, pages),
         level=float(str(fits[0].options["level"])),
         scored=tuple(facts.get("scores", ())),
+        hypotheses=tuple(facts.get("tests", ())),
     )
 
 
@@ -123,6 +125,13 @@ def coefficient_numbers(shown: Shown) -> list[dict[str, Any]]:
 def score_quartiles(shown: Shown) -> list[tuple[str, float | None, float | None, float | None]]:
     """Lower quartile, median and upper quartile of each score over the groups that were fitted."""
     return [(name, *_quartiles(_fitted(shown, "score", j))) for j, name in enumerate(shown.scored)]
+
+
+def small_p(shown: Shown) -> list[tuple[str, int, int]]:
+    """Count for each hypothesis the groups with a p below `ALPHA`, and those in which it was tested."""
+    columns = [_fitted(shown, "test_pvalues", j) for j in range(len(shown.hypotheses))]
+    counts = [(int((p < ALPHA).sum()), int(np.isfinite(p).sum())) for p in columns]
+    return [(name, *count) for name, count in zip(shown.hypotheses, counts, strict=True)]
 
 
 def _fitted(shown: Shown, name: str, j: int) -> FloatArray:

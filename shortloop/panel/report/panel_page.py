@@ -21,6 +21,7 @@ from shortloop.panel.report.content import (
     counts_of_p,
     pvalues_csv,
     score_quartiles,
+    small_p,
     sorted_estimates,
 )
 from shortloop.report.files import TABLES
@@ -99,9 +100,10 @@ pvalues_figure = partial(_panels, "p", _pvalues)
 
 def drawings(content: Content) -> Iterator[Drawing[Shown]]:
     for shown in content.shown:
+        interval = f", with its {100 * shown.level:g} % confidence interval" if _has(shown, "lower") else ""
         curve = (
-            f"Estimate of each group, from the smallest to the largest, with its {100 * shown.level:g} % "
-            "confidence interval; the dashed line is the median. Each panel has a scale of its own."
+            f"Estimate of each group, from the smallest to the largest{interval}; the dashed line is the "
+            "median. Each panel has a scale of its own."
         )
         twentieths = (
             "How many groups have a p in each twentieth. The dotted line is how many there would be on "
@@ -138,7 +140,7 @@ def page_of(content: Content) -> Page:
         provenance = provenance_rows(shown.sources)
         figures = tuple(each.figure(number, provenance) for number, each in numbered if each.result is shown)
         found = (_coefficients(shown),) if _has(shown, "params") else ()
-        tables = (*_scores(shown), *found, _statuses(shown), *_groups(shown))
+        tables = (*_scores(shown), *found, *_tests(shown), _statuses(shown), *_groups(shown))
         said = sentences(shown)
         sections.append(PageSection(slug(shown.name), shown.name, said, figures, tables, _links(shown)))
     return Page(
@@ -159,13 +161,16 @@ def diagnostics_file(shown: Shown) -> str:
 
 def _links(shown: Shown) -> tuple[PageLink, ...]:
     place = f"{TABLES}/{slug(shown.name)}"
-    tables = (
-        PageLink(f"{place}/coefficients.csv", "every coefficient of every group"),
-        PageLink(f"{place}/fits.csv", "what became of the fit of every group"),
-        *([PageLink(f"{place}/scores.csv", "every score of every group")] if shown.scored else ()),
-    )
+    files = {
+        "coefficients": "every coefficient of every group",
+        "fits": "what became of the fit of every group",
+    }
+    files |= {"scores": "every score of every group"} if shown.scored else {}
+    files |= {"tests": "every test of every group"} if shown.hypotheses else {}
+    files |= {"margins": "marginal effects of every group"} if "margin_params" in shown.arrays else {}
+    tables = [PageLink(f"{place}/{name}.csv", text) for name, text in files.items()]
     if shown.pages is None:
-        return tables
+        return tuple(tables)
     job, pages = shown.pages
     whose = "one group" if len(pages) == 1 else f"each of {len(pages):,} groups"
     return (PageLink(diagnostics_file(shown), f"a page of plots for {whose}, drawn by {job}"), *tables)
@@ -188,6 +193,13 @@ def _scores(shown: Shown) -> tuple[PageTable, ...]:
     ]
     caption = "Means over the folds of a group; over all groups that were fitted."
     made = PageTable("Cross-validated scores", caption, "score", ("median", "quartiles"), tuple(rows))
+    return (made,) if rows else ()
+
+
+def _tests(shown: Shown) -> tuple[PageTable, ...]:
+    rows = [TableRow(name, (f"{small:,} of {tested:,}",)) for name, small, tested in small_p(shown)]
+    caption = "Groups in which a hypothesis has a small p, not corrected, of those in which it was tested."
+    made = PageTable("Tests of hypotheses", caption, "hypothesis", (f"p < {ALPHA}",), tuple(rows))
     return (made,) if rows else ()
 
 

@@ -165,6 +165,8 @@ def test_one_huge_interval_does_not_flatten_the_others() -> None:
     assert "東京 1 (none)" in [each.get_text() for each in figure.axes[0].get_yticklabels()]
     with refusal("no such name"):
         coefficient_figure(found, "z")
+    without = coefficient_figure(fit_frame(frame, ["town"], model="ridge", formula="y ~ x"), "x")
+    assert without.get_suptitle() == "x by town"
     number = np.repeat(np.arange(102), 5)  # the x of one is constant
     many = shops(102, 5).assign(number=number, y=lambda each: each["x"] + number % 7)
     with refusal("too many groups", found=101):

@@ -32,7 +32,7 @@ class Scored(ModelSettings):
     split: Literal["rows", "shuffled", "time"] = Field(
         "rows",
         description="rows of a fold: rows, consecutive rows, of each class if the estimator is a classifier; "
-        "shuffled, the same in random order; time, each fold is tested by the rows before it; default 'rows'",
+        "shuffled, these in random order; time, each fold is tested with the rows before it; default 'rows'",
     )
     fold_by: str | None = Field(
         None, description="column whose values are never split between folds; default: none"

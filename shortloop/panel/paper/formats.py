@@ -81,9 +81,11 @@ class PaperTable:
         need("excel", ["openpyxl"])
         import pandas as pd
 
-        lines = [*(["", *head] for head in self.heads), *([label, *cells] for label, cells in self.rows)]
+        lines: list[list[str | None]] = [["", *head] for head in self.heads]
+        lines += [[label, *cells] for label, cells in self.rows]
         made = BytesIO()
-        pd.DataFrame([*lines, *([note] for note in self.notes)]).to_excel(made, index=False, header=False)
+        lines += [[note, *[None] * len(self.heads[0])] for note in self.notes]
+        pd.DataFrame(lines).to_excel(made, index=False, header=False)
         content = _without_time(made)
         if isinstance(file, str | Path):
             Path(file).write_bytes(content)

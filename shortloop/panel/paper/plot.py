@@ -89,7 +89,9 @@ def coefficient_figure(
         axes.set_xlabel(one_line(words.get(term, term)))
         if len(specs) > 1:
             axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-        title = f"{words.get(term, term)} by {', '.join(first.by)}, {100 * first.level:g} % intervals"
+        title = f"{words.get(term, term)} by {', '.join(first.by)}"
+        if np.isfinite(np.concatenate(drawn)[:, 1]).any():
+            title += f", {100 * first.level:g} % intervals"
         note = (
             f"{counted(cut, 'interval')} beyond the frame: more than {WIDE} times as long as most."
             if cut
@@ -102,7 +104,8 @@ def coefficient_figure(
 def _limits(numbers: FloatArray) -> tuple[float, float, int]:
     """Find the ends of the axis, and count intervals that would leave no room for the others."""
     widths = numbers[:, 2] - numbers[:, 1]
-    long = widths > WIDE * np.median(widths[np.isfinite(widths)]) if np.isfinite(widths).any() else widths > 0
+    known = widths[np.isfinite(widths)]
+    long = widths > WIDE * (float(np.median(known)) or np.inf) if len(known) else np.zeros(len(widths), bool)
     some = numbers[~long]
     low, high = np.nanmin(some, initial=0.0), np.nanmax(some, initial=0.0)
     room = 0.05 * (high - low)

@@ -83,7 +83,7 @@ def name_groups(run: PanelRun, imported: Built) -> Built | None:
 
 
 def number_rows(run: PanelRun, imported: Built) -> Built | None:
-    """Numbers of rows in the file, for pages; None of a dataset, whose rows have no order."""
+    """Numbers of rows in the file, for pages; None of a dataset."""
     wanted, is_dataset = run.study.diagnostics, imported.stage == "import_dataset"
     if not (wanted.groups or wanted.worst) or (is_dataset and tag_of(type(run.study.input)) != "csvimport"):
         return None

@@ -1,4 +1,4 @@
-"""Predictions for the rows of a block, or new rows of its groups."""
+"""Predictions of a block's rows, or of new rows of its groups."""
 
 from shortloop.exax.method import exax_method
 from shortloop.panel.stages.predict import Predict

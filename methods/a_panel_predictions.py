@@ -1,4 +1,4 @@
-"""Predictions of all blocks as one table, in the order of the file."""
+"""Predictions of all blocks in one table, in the file's order."""
 
 from shortloop.exax.method import exax_method
 from shortloop.panel.stages.predict import Predictions

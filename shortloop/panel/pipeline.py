@@ -106,7 +106,7 @@ def import_dataset(
 
 
 def predictions(panel: Panel) -> list[tuple[str, str | None]]:
-    """List the specifications and outcomes that predict rows, in the order of their jobs."""
+    """List specifications and outcomes that predict rows, in order."""
     named = panel.predicted()
     return [
         (name, of)

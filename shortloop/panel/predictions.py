@@ -1,4 +1,4 @@
-"""Fitted values, residuals, standard errors and intervals of rows, of the fit or new ones."""
+"""Predictions of rows, of the fit or new, with residuals and intervals."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Said = list[list[str]]
 
 
 def columns_of(model: ModelSettings, interval: float | None) -> tuple[str, ...]:
-    """Name the numbers that are predicted; InputError if a model does not have them."""
+    """Name the numbers that are predicted; refuse those without."""
     kind = str(getattr(model, "model", ""))
     if interval is not None and kind not in INTERVALS:
         expected = f"one of {', '.join(INTERVALS)}"
@@ -51,7 +51,7 @@ def columns_of(model: ModelSettings, interval: float | None) -> tuple[str, ...]:
 
 
 class Predictor:
-    """Predictions of a fitted model; `status` and `params` are of its groups, (groups, coefficients)."""
+    """Predictions of a fitted model; `params` is (groups, coefficients)."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Predictor:
         self._fitter: Fitter | None = None
 
     def predict(self, new: Panel | None, interval: float | None) -> pd.DataFrame:
-        """Predict the rows of the fit, or new ones, in the order of the panel."""
+        """Predict rows of the fit, or new ones, in the panel's order."""
         columns, rows = columns_of(self._model, interval), new or self._panel
         others = None if new is None else self._checked(new)
         found = {name: np.full(int(rows.starts[-1]), np.nan) for name in columns}
@@ -85,7 +85,7 @@ class Predictor:
         return pd.DataFrame({**found, "said": said})
 
     def _checked(self, new: Panel) -> NamedColumns:
-        """Return the columns of new rows that are read; refuse lacking ones, and those of other types."""
+        """Return the columns of new rows; refuse lacking or different ones."""
         if new.by != self._panel.by:
             raise InputError(
                 "groups of other columns", found=", ".join(new.by), expected=", ".join(self._panel.by)
@@ -152,7 +152,7 @@ class Predictor:
     def _designs(
         self, fitter: Fitter, group: int, new: NamedColumns | None, rows: int
     ) -> tuple[Design, Design, Said]:
-        """Return the design of the fit, that of the rows to predict, and what each of these lacks."""
+        """Return designs of fit and rows, and what each row lacks."""
         design = fitter.design_of(group)
         if new is None and len(design.outcome) == rows:
             return design, design, [[] for _ in range(rows)]
@@ -179,7 +179,7 @@ class Predictor:
     def _apply(
         self, side: int, specs: Sequence[Any], columns: NamedColumns, rows: int
     ) -> tuple[FloatArray, Said]:
-        """Compute a side of rows; where they cannot be computed together, find those that cannot alone."""
+        """Compute a side; find the rows that cannot be computed."""
         try:
             return self._equation.applied(side, specs, columns)
         except Exception as error:  # Python in a formula may raise any
@@ -256,7 +256,7 @@ _MEANS: dict[str, Callable[[Any, FloatArray], FloatArray]] = {
 
 
 def of_source(table: pd.DataFrame, rows: Panel) -> pd.DataFrame:
-    """Order predictions as the rows of their source, with their groups; rows without a group say so."""
+    """Order predictions as the rows of their source, with their groups."""
     origins, count = rows.origins(), rows.source_rows
     groups = np.repeat(np.arange(len(rows.keys)), np.diff(rows.starts))
     keys = {

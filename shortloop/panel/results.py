@@ -114,7 +114,7 @@ class Results:
         return pd.DataFrame(found)
 
     def scores(self) -> pd.DataFrame:
-        """Make a table with a row for each cross-validated score of each group."""
+        """Make a table with a row for each score of each group."""
         groups, scores = len(self.keys), len(self.scored)
         found: dict[str, object] = {
             name: np.repeat(np.array([key[i] for key in self.keys], object), scores)
@@ -190,7 +190,7 @@ def merge(parts: Sequence[Results]) -> Results:
 
 
 def without_unused_constant(of: Terms, arrays: dict[str, np.ndarray]) -> tuple[Terms, dict[str, np.ndarray]]:
-    """Leave out the constant if no group has it but some have others, as of importances."""
+    """Leave out the constant if all groups lack only that."""
     (names, terms), has = of, np.isfinite(arrays["params"])
     if CONSTANT not in names or not has.any() or has[:, (place := names.index(CONSTANT))].any():
         return of, arrays

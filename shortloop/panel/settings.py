@@ -43,7 +43,7 @@ class InferenceSettings(Settings):
 
 
 class PaperSettings(Settings):
-    """A table for a paper: groups and specifications beside each other; plots of coefficients."""
+    """A table for a paper, and plots of coefficients."""
 
     groups: tuple[Value | tuple[Value, ...], ...] = Field(
         min_length=1, description="columns of the table, as `diagnostics.groups`; no default"

@@ -12,11 +12,15 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 from formulaic import model_matrix
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from panel_judge import random_rows
 from panel_real import real_table
 from panel_shops import OLS, built, shops
 from refusal import refusal
 
 from shortloop.panel.frame import fit_frame
+from shortloop.panel.statistics import Status
 from shortloop.stages.results import open_result
 
 FORMULAS = (
@@ -317,3 +321,42 @@ def test_of_columns_beside_the_formula(counted: pd.DataFrame, are_new: bool) -> 
             np.testing.assert_allclose(found[0.9].loc[some.index, name], expected[name], rtol=1e-8)
     with refusal("new rows lack a column", found="shift"):
         fits.predict(rows.drop(columns="shift"))
+
+
+RANDOM = (
+    *(
+        "y ~ x + C(k)",
+        "y ~ x:z + k",
+        "y ~ bs(x, df=4) + z",
+        "y ~ poly(x, 2) + C(q)",
+        "y ~ scale(x) * center(z)",
+    ),
+    *("y ~ lag(x) + C(k)", "np.log(p) ~ x + C(q > 1)", "y ~ I(x - x.mean()) + k", "y ~ z", "y ~ 0 + C(k):x"),
+)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(RANDOM), st.booleans())
+def test_residuals_of_any_rows_are_those_of_the_fit(seed: int, formula: str, robust: bool) -> None:
+    """As many as the fit had rows, and with its variance; the same where the rows come as new ones."""
+    frame = random_rows(np.random.default_rng(seed), 12)
+    more: Any = {"model": "rlm"} if robust else {"model": "ols", "covariance": "HC1"}
+    found = fit_frame(frame, ["g"], formula=formula, **more)
+    mine = found.predict()
+    for group, key in enumerate(found.keys):
+        part = mine[frame["g"] == key[0]]
+        if found.arrays["status"][group] != Status.FITTED:
+            assert part["fitted"].isna().all()
+            assert (part["said"] != "").all()
+            continue
+        residuals = part["residual"].dropna()
+        assert len(residuals) == found.arrays["nobs"][group]
+        assert ((part["said"] == "") == part["fitted"].notna()).all()
+        if not robust:
+            scale = np.square(residuals).sum() / found.arrays["df_resid"][group]
+            size = np.square(part["fitted"]).mean()
+            assert scale == pytest.approx(found.arrays["scale"][group], rel=1e-6, abs=1e-10 * size)
+    if "lag" not in formula and "mean" not in formula:
+        new = found.predict(frame)
+        pd.testing.assert_series_equal(new["said"], mine["said"])
+        np.testing.assert_allclose(new["fitted"], mine["fitted"], rtol=1e-7, atol=1e-9)

@@ -222,7 +222,8 @@ def test_a_run_has_tables_of_scores_models_pages_and_a_report(tmp_path: Path) ->
     x = model_matrix("x + C(k)", part).drop(columns="Intercept")
     assert (models["Łódź", "1"].predict(x) == part["paid"]).mean() > 0.8
     assert [*models["Łódź", "1"].feature_names_in_] == [*x.columns]
-    content = collect([of["panel_results"]], [of["panel_diagnostics"]], {"name": "shops"}, of["import_panel"])
+    asked: Any = {"name": "shops", "models": ["plain"], "predict": {"models": []}}
+    content = collect([of["panel_results"]], [of["panel_diagnostics"]], asked, of["import_panel"])
     (figure,) = drawings(content)  # a forest has no p
     assert figure.name == "plain-coefficients"
     assert "interval" not in figure.caption
@@ -230,6 +231,10 @@ def test_a_run_has_tables_of_scores_models_pages_and_a_report(tmp_path: Path) ->
     assert section.tables[0].title == "Cross-validated scores"
     assert [row.name for row in section.tables[0].rows] == ["accuracy", "roc_auc"]
     assert " groups fitted by scikit-learn." in section.findings[0]
+    assert [each.path.rpartition("/")[2] for each in section.links][-2:] == [
+        "scores.csv",
+        "predictions.parquet",
+    ]
 
 
 def test_an_own_module_is_imported_by_its_name() -> None:

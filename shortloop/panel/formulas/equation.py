@@ -154,14 +154,14 @@ class Equation:
         return replace(found, design=found.design.taken(kept), rows=kept)
 
     def reads(self, side: int, columns: Container[str]) -> list[str]:
-        """List the columns that the left side (0), or the right one (1), reads."""
+        """List the columns that the left (0) or right (1) side reads."""
         return self.variables(columns, [each for term in self._sides[side] for each in term.factors])
 
     def applied(
         self, side: int, specs: Sequence[Any], columns: NamedColumns
     ) -> tuple[FloatArray, list[list[str]]]:
-        """Compute a side of new rows with the categories and states of others; say what each row lacks."""
-        # The first is (columns, rows), NaN in rows that lack something. No `specs`: the side is plain.
+        """Compute a side of new rows by others' categories and states."""
+        # Returns (columns, rows), NaN in rows that lack something, and what each lacks. No `specs`: plain.
         if not specs:
             _, products = self._products(side, columns)
             missing = _missing({name: columns[name] for name in self.reads(side, columns)})
@@ -184,7 +184,7 @@ class Equation:
         return found, said
 
     def stateless(self, side: int, columns: Container[str]) -> str | None:
-        """Return an expression of a side whose values depend on new rows beside their own; None: no such."""
+        """Return an expression of a side that may mix new rows."""
         texts = {
             self._expressions.get(str(each.expr), "") for term in self._sides[side] for each in term.factors
         }

@@ -98,7 +98,7 @@ def is_call(node: ast.AST | None, *names: str) -> TypeGuard[ast.Call]:
 
 
 def keeps_state(expression: str, columns: Container[str]) -> bool:
-    """True if values of new rows depend on these and on the rows of the fit alone, as of ``center(x)``."""
+    """True if other new rows decide no value, as in ``center(x)``."""
     tree = parsed(expression)
 
     class Replace(ast.NodeTransformer):

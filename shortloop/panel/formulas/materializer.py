@@ -82,7 +82,7 @@ class Materializer(PandasMaterializer):  # type: ignore[misc,no-any-unimported]
         return tuple(found)
 
     def unseen(self, spec: Any) -> dict[str, np.ndarray]:
-        """Find values of no known category: by factor, the value of each such row, None elsewhere."""
+        """Find values of no known category, by factor; None elsewhere."""
         found = {}
         for factor, (kind, state) in spec.encoder_state.items():
             if kind.value == "categorical" and "categories" in state:

@@ -10,7 +10,7 @@ from shortloop.panel.models.penalized import EXACT, Penalized
 
 
 class Elasticnet(Penalized):
-    """Elastic net: half the mean squared residual plus alpha times a mean of both penalties."""
+    """Elastic net: half the mean squared residual plus both penalties."""
 
     model: Literal["elasticnet"] = Field(
         description="least squares with a penalty on absolute and squared coefficients"

@@ -67,7 +67,7 @@ class ModelSettings(Tagged):
         return False
 
     def seeded(self, seed: int) -> Self:
-        """Return the model with this seed, if it draws anything and has none of its own."""
+        """Return the model with this seed, unless it has its own."""
         return self
 
     def of_group(self, key: tuple[str, ...]) -> Self:
@@ -78,7 +78,8 @@ class ModelSettings(Tagged):
         """Raise InputError if what the settings name cannot be used."""
 
     def fit_alone(self, design: Design) -> tuple[dict[str, Any], int, list[str], Any] | None:
-        """Fit one group without statsmodels: statistics, status, messages, model; None if that fits it."""
+        """Fit one group without statsmodels; None if statsmodels fits it."""
+        # Returns statistics by name, the status, messages, and the model if it is kept.
         return None
 
     def fit_groups(self, design: Design, starts: IntArray, level: float) -> Statistics | None:

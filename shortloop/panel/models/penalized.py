@@ -1,4 +1,4 @@
-"""Base of penalized least squares: scikit-learn's objective, with a given or a chosen penalty."""
+"""Base of penalized least squares, with a given or chosen penalty."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class Scored(ModelSettings):
         return made
 
     def takes_constant(self) -> bool:
-        """True if the constant of the formula is a regressor; else the estimator has its own."""
+        """True if the constant is a regressor, not the estimator's own."""
         return False
 
     def warm_up(self) -> None:
@@ -114,7 +114,7 @@ class Scored(ModelSettings):
         return [*map(int, seed.generate_state(count))]
 
     def regressors(self, design: Design) -> pd.DataFrame:
-        """Return the regressors as a frame, without the constant unless it is asked for."""
+        """Return the regressors as a frame, without an unwanted constant."""
         import pandas as pd
 
         columns = dict(zip(design.names, design.columns, strict=True))
@@ -131,7 +131,7 @@ class Scored(ModelSettings):
         return model.fit_one(design.outcome, self.regressors(design), {})
 
     def predicted(self, design: Design, fitted: Any) -> FloatArray:
-        """Predict outcomes; of outcomes 0 and 1 the probability of 1, if the estimator has it."""
+        """Predict outcomes; of 0 and 1 the probability of 1, if known."""
         import numpy as np
 
         rows = self.regressors(design)
@@ -198,7 +198,7 @@ class Scored(ModelSettings):
         return kind(self.folds)
 
     def coefficients(self, made: Any, names: tuple[str, ...], said: list[str]) -> dict[str, Any]:
-        """Return the coefficients of a fitted estimator, or its importances, in the order of the columns."""
+        """Return coefficients or importances in the order of the columns."""
         import numpy as np
 
         passed = [name for name in names if name != CONSTANT or self.takes_constant()]
@@ -270,6 +270,6 @@ def _dense(values: Any) -> np.ndarray:
 
 
 def _line(text: str) -> str:
-    """Shorten a message to a line; of a traceback, with paths of this machine, to its last."""
+    """Shorten a message to a line; a traceback to its last."""
     lines = [each for each in text.splitlines() if each.strip()] or [""]
     return " ".join((lines[-1] if "Traceback" in text else text).split())[:SHOWN]

@@ -1,4 +1,4 @@
-"""Columns of tables and plots: groups and specifications that are chosen, and their numbers."""
+"""Columns of tables and plots: chosen groups and specifications."""
 
 from __future__ import annotations
 

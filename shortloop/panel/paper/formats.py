@@ -42,7 +42,7 @@ class PaperTable:
     notes: Sequence[str]
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a frame of texts: a row for each row, and the headings as columns."""
+        """Make a frame of texts, with the headings as columns."""
         import pandas as pd
 
         several: Any = [*self.heads]
@@ -117,7 +117,7 @@ def _latex_number(text: str) -> str:
 
 
 def _without_time(sheet: IO[bytes]) -> bytes:
-    """Pack an Excel file again as if written at a fixed time, so that equal tables have equal bytes."""
+    """Pack an Excel file again without times, for equal bytes."""
     made = BytesIO()
     with ZipFile(sheet) as old, ZipFile(made, "w", ZIP_DEFLATED) as new:
         for name in old.namelist():

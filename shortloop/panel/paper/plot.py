@@ -27,7 +27,7 @@ def coefficient_figure(
     *,
     labels: Mapping[str, str] | None = None,
 ) -> Figure:
-    """Plot one coefficient of each group with its confidence interval, the groups by name.
+    """Plot a coefficient of each group, by name, with its interval.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def coefficient_figure(
 
 
 def _limits(numbers: FloatArray) -> tuple[float, float, int]:
-    """Find the ends of the axis, and count intervals that would leave no room for the others."""
+    """Find the ends of the axis, and count intervals beyond."""
     widths = numbers[:, 2] - numbers[:, 1]
     known = widths[np.isfinite(widths)]
     long = widths > WIDE * (float(np.median(known)) or np.inf) if len(known) else np.zeros(len(widths), bool)
@@ -113,7 +113,7 @@ def _limits(numbers: FloatArray) -> tuple[float, float, int]:
 
 
 def _by_size(specs: Mapping[str, Results], term: str, keys: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Sort groups by their first specification's coefficient, the largest first; leave out those without."""
+    """Sort groups by the first specification's coefficient, the largest first."""
     column = next(iter(specs.values()))
     sizes = [numbers_of(("", "", column, place), term)[0] for place in range(len(keys))]
     return [

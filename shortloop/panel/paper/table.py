@@ -38,7 +38,7 @@ def paper_table(
     digits: int = 3,
     stars: Sequence[float] = STARS,
 ) -> PaperTable:
-    """Make a table for a paper: a column for each group and specification, a row for each coefficient.
+    """Make a table of chosen groups and specifications for a paper.
 
     Parameters
     ----------

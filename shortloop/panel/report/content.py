@@ -41,6 +41,7 @@ class Shown:
     level: float  # of the confidence intervals
     scored: tuple[str, ...] = ()  # cross-validated scores
     hypotheses: tuple[str, ...] = ()  # that were tested
+    is_predicted: bool = False  # predictions of rows are beside the page
 
     @property
     def fitted(self) -> np.ndarray:
@@ -64,19 +65,20 @@ def collect(
     every = {each.job: each for chain in (*chains, *map(upstream, diagnostics)) for each in chain}
     pages = {(job.facts["specification"], job.facts["outcome"]): job for job in diagnostics}
     shown = [
-        _shown(result, chain, pages.get((result.facts["specification"], result.facts["outcome"])))
+        _shown(result, chain, pages.get((result.facts["specification"], result.facts["outcome"])), panel)
         for result, chain in zip(results, chains, strict=True)
     ]
     versions = {name: text for each in every.values() for name, text in each.record["versions"].items()}
     return Content(panel, tuple(shown), tuple(imported.facts["notes"]), versions, thread_note(every.values()))
 
 
-def _shown(result: Result, chain: Sequence[Result], drawn: Result | None) -> Shown:
+def _shown(result: Result, chain: Sequence[Result], drawn: Result | None, panel: Mapping[str, Any]) -> Shown:
     facts, fits = result.facts, [each for each in chain if each.stage == "panel_fit"]
     model: Any = fits[0].options["model"]
     table: Any = result.tables["coefficients"]
     corrected = table.get("pvalues_corrected")
     shape = (len(facts["keys"]), len(facts["names"]))
+    predict = panel.get("predict")
     pages = [(" ".join(page["key"]), page["why"]) for page in drawn.facts["pages"]] if drawn else []
     return Shown(
         name=" ".join(filter(None, (facts["specification"], facts["outcome"]))),
@@ -96,6 +98,7 @@ def _shown(result: Result, chain: Sequence[Result], drawn: Result | None) -> Sho
         level=float(str(fits[0].options["level"])),
         scored=tuple(facts.get("scores", ())),
         hypotheses=tuple(facts.get("tests", ())),
+        is_predicted=predict is not None and facts["specification"] in (predict["models"] or panel["models"]),
     )
 
 
@@ -123,7 +126,7 @@ def coefficient_numbers(shown: Shown) -> list[dict[str, Any]]:
 
 
 def score_quartiles(shown: Shown) -> list[tuple[str, float | None, float | None, float | None]]:
-    """Lower quartile, median and upper quartile of each score over the groups that were fitted."""
+    """Return quartiles of each score over the fitted groups."""
     return [(name, *_quartiles(_fitted(shown, "score", j))) for j, name in enumerate(shown.scored)]
 
 

@@ -121,7 +121,7 @@ def drawings(content: Content) -> Iterator[Drawing[Shown]]:
 
 
 def _has(shown: Shown, name: str) -> bool:
-    """False if a model has no such statistics, as p of a forest."""
+    """False if a model lacks such statistics, as a forest p."""
     return not shown.scored or bool(np.isfinite(shown.arrays[name]).any())
 
 
@@ -162,13 +162,14 @@ def diagnostics_file(shown: Shown) -> str:
 def _links(shown: Shown) -> tuple[PageLink, ...]:
     place = f"{TABLES}/{slug(shown.name)}"
     files = {
-        "coefficients": "every coefficient of every group",
-        "fits": "what became of the fit of every group",
+        "coefficients.csv": "every coefficient of every group",
+        "fits.csv": "what became of the fit of every group",
     }
-    files |= {"scores": "every score of every group"} if shown.scored else {}
-    files |= {"tests": "every test of every group"} if shown.hypotheses else {}
-    files |= {"margins": "marginal effects of every group"} if "margin_params" in shown.arrays else {}
-    tables = [PageLink(f"{place}/{name}.csv", text) for name, text in files.items()]
+    files |= {"scores.csv": "every score of every group"} if shown.scored else {}
+    files |= {"tests.csv": "every test of every group"} if shown.hypotheses else {}
+    files |= {"margins.csv": "marginal effects of every group"} if "margin_params" in shown.arrays else {}
+    files |= {"predictions.parquet": "a prediction of every row"} if shown.is_predicted else {}
+    tables = [PageLink(f"{place}/{name}", text) for name, text in files.items()]
     if shown.pages is None:
         return tuple(tables)
     job, pages = shown.pages

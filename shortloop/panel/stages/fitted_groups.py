@@ -51,7 +51,7 @@ class FittedGroups:
         return Fitter(self._model, self._equation, self._panel)
 
     def complete(self, group: int, rows: int) -> IntArray | None:
-        """Find the `rows` complete rows of a group among all of it; None if they cannot be told."""
+        """Find the complete rows of a group; None if there is doubt."""
         begin, end = (int(each) for each in self._panel.starts[group : group + 2])
         if end - begin == rows:
             return np.arange(rows)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Models(CollectingStage):
-    """Models: the estimator of each group that was fitted; those of unchanged groups are reused."""
+    """Models: the estimator of each fitted group; unchanged ones are reused."""
 
     siblings = ("specification", "outcome")
     unit_fields = ("specification", "outcome", "model", "seed")

@@ -1,4 +1,4 @@
-"""Table for a paper from chosen groups and specifications, and plots of coefficients by group."""
+"""Table for a paper, and plots of coefficients by group."""
 
 from __future__ import annotations
 

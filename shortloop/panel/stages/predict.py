@@ -1,4 +1,4 @@
-"""Predictions of a block's rows, or of new rows of its groups; and those of all blocks in one table."""
+"""Predictions of the rows of a block, and of all blocks."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Predict(Stage):
 
 
 class Predictions(Stage):
-    """Predictions: those of all blocks, a row for each row of the file."""
+    """Predictions: of all blocks, a row for each of the file."""
 
     siblings = ("specification", "outcome")
     specification: str

@@ -1,4 +1,4 @@
-"""Numbers of rows in their file: apart from blocks, so that no fit depends on the order of the file."""
+"""Numbers of rows in their file, apart from blocks and fits."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from shortloop.stages.stage import Finished, Job, Outputs, Stage, Values
 
 
 class RowNumbers(Stage):
-    """Row numbers: of the rows of each group in the file, from 1."""
+    """Row numbers: places of each group's rows in the file."""
 
     panel: Job
 

@@ -178,7 +178,7 @@ def diagnose(
 ) -> list[Built]:
     """Pages of the groups to look at; none if no group is."""
     wanted, given = run.study.diagnostics, {**asked, "seed": run.study.seed}
-    if not wanted.groups and not wanted.worst:
+    if asked["model"].window is not None or not (wanted.groups or wanted.worst):
         return []
     residuals = [
         run.build("panel_residuals", partition=block, **given, block=job, fit=fits[block])

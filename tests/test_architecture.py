@@ -63,7 +63,7 @@ PANEL = (
     {"panel.kernels", "panel.statistics", "panel.formulas"},
     {"panel.data", "panel.formats"},
     {"panel.models"},
-    {"panel.hypotheses", "panel.margins", "panel.statsmodels_fit"},
+    {"panel.bootstrap", "panel.hypotheses", "panel.margins", "panel.statsmodels_fit", "panel.windows"},
     {"panel.fit", "panel.diagnostics"},
     {"panel.results", "panel.settings"},
     {"panel.paper", "panel.predictions"},

@@ -12,13 +12,16 @@ from typing import Any
 import numpy as np
 
 from shortloop.base.errors import InputError
+from shortloop.base.seeds import seed_for
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.data import Panel
 from shortloop.panel.formulas.design import Categories, Design, Evaluated
 from shortloop.panel.formulas.equation import CategoriesError, Equation
+from shortloop.panel.formulas.roles import role_values
 from shortloop.panel.models.model import ModelSettings
 from shortloop.panel.statistics import (
     ALPHA,
+    BOOTSTRAP,
     COEFFICIENTS,
     FITS,
     LEVEL,
@@ -32,6 +35,7 @@ from shortloop.panel.statistics import (
     merge_terms,
 )
 from shortloop.panel.statsmodels_fit import fit_group
+from shortloop.panel.windows import NAMES, parts_of_windows, rows_of_windows, windows_of
 
 
 @dataclass(frozen=True)
@@ -39,8 +43,24 @@ class SharedDesign:
     """Groups with the same regressors."""
 
     groups: IntArray  # their numbers, ascending
-    starts: IntArray  # first row of each in the design, and the end of the last
+    starts: IntArray  # first row of each in the design, and the end of the last; of windows, without that
     design: Design  # of their complete rows
+    ends: IntArray | None = None  # of windows, which overlap
+
+    def rows(self, place: int) -> slice:
+        ends = self.starts[1:] if self.ends is None else self.ends
+        return slice(int(self.starts[place]), int(ends[place]))
+
+    def parts(self, first: int, last: int) -> Iterator[tuple[IntArray, IntArray, Design]]:
+        """Yield groups from `first` to `last`, with their starts and rows; windows with copies of few."""
+        begin, end = np.searchsorted(self.groups, [first, last])
+        if self.ends is None:
+            yield self.groups[begin:end], self.starts[begin : end + 1], self.design
+            return
+        begins, ends, groups = (each[begin:end] for each in (self.starts, self.ends, self.groups))
+        for part in parts_of_windows(begins, ends):
+            rows, starts = rows_of_windows(begins[part], ends[part])
+            yield groups[part], starts, self.design.taken(rows)
 
 
 @dataclass(frozen=True)
@@ -64,16 +84,29 @@ class Fitter:
             raise InputError(problem, field=equation.where, found=equation.text, expected=expected, hint=hint)
         model.check()
         self._model, self._equation, self._level = model, equation, level
-        self._tests = bool(model.tests or getattr(model, "margins", None))
-        self._keys = panel.keys
-        self._starts = np.array(panel.starts, np.int64)  # those of a file may not be written to
+        if equation.effects and not model.takes_effects():
+            expected = "absorbed effects for model 'ols', without HC2, HC3 and bootstrap"
+            raise InputError("absorbed effects", field=equation.where, found=equation.text, expected=expected)
+        self._margins, self._draws = getattr(model, "margins", None), int(getattr(model, "bootstrap", 0))
+        self._tests = bool(model.tests or self._margins or self._draws)
+        self.by, self.keys = panel.by, list(panel.keys)  # of results
+        self._starts: IntArray = np.array(panel.starts, np.int64)  # those of a file may not be written to
         self._columns = equation.needed(panel.columns, model.roles().values())
         self._problems: dict[int, CategoriesError] = {}
         self._alone: set[int] = set()  # groups whose rows are not in the shared designs
         self._shared: list[SharedDesign] = []  # empty if regressors of a row depend on other rows
         self.names: tuple[str, ...] = ()
         self.terms: tuple[int, ...] = ()
-        self._lacks_values = self._find_designs()
+        self._roles = dict(model.roles())
+        self._by_row: np.ndarray | None = (
+            None  # rows without a value, if nothing else decides a row of a design
+        )
+        self._refused: dict[int, tuple[Status, list[str]]] = {}  # windows that are not fitted
+        self.starts: IntArray = self._starts  # of results, as if rows of windows were one after the other
+        if model.window is None:
+            self._lacks_values = self._find_designs()
+        else:
+            self._find_windows()
         if self._shared:
             parts = ((some.design.names, some.design.terms) for some in self._shared)
             self.names, self.terms = merge_terms(parts)
@@ -87,11 +120,11 @@ class Fitter:
         if group not in self._places:
             return self._evaluate_group(group)
         some, place = self._places[group]
-        return some.design.taken(slice(int(some.starts[place]), int(some.starts[place + 1])))
+        return some.design.taken(some.rows(place))
 
     def fit(self, first: int = 0, last: int | None = None) -> Fits:
         """Fit groups from `first` to `last`."""
-        last = len(self._starts) - 1 if last is None else last
+        last = len(self.keys) if last is None else last
         groups = last - first
         found = empty_statistics(groups, len(self.names))
         if self._tests:
@@ -101,20 +134,21 @@ class Fitter:
         found |= {name: np.full((groups, len(scores)), np.nan) for name in SCORES if scores}
         found |= {ALPHA: np.full(groups, np.nan)} if self._model.chooses() else {}
         left, why = np.ones(groups, bool), [""] * groups
-        for some in self._shared:
-            begin, end = np.searchsorted(some.groups, [first, last])
-            starts, places = some.starts[begin : end + 1], some.groups[begin:end] - first
-            fits = self._model.fit_groups(some.design, starts, self._level) if begin < end else None
+        every = (part for some in self._shared for part in some.parts(first, last))
+        for numbers, starts, design in every:
+            places = numbers - first
+            fits = self._model.fit_groups(design, starts, self._level) if len(places) else None
             if fits is not None:
-                names = np.array([self.names.index(name) for name in some.design.names])
+                names = np.array([self.names.index(name) for name in design.names])
                 axes = dict.fromkeys(COEFFICIENTS, (names,)) | {"covariance": (names, names)}
                 for name in found.keys() & fits.keys():
                     found[name][np.ix_(places, *axes.get(name, ()))] = fits[name]
-                left[places] = (fits["reasons"] != Reason.VOUCHED) | _is_constant(some.design.outcome, starts)
+                left[places] = (fits["reasons"] != Reason.VOUCHED) | _is_constant(design.outcome, starts)
                 for i in np.flatnonzero(fits["reasons"] != Reason.VOUCHED):
                     why[places[i]] = [*Reason][fits["reasons"][i]].said
         if self._model.missing == "raise":
             left |= self._lacks_values[first:last]
+        left[[g - first for g in self._refused if first <= g < last]] = True
         status = np.where(found["converged"] == 0.0, Status.NOT_CONVERGED, Status.FITTED).astype(np.int8)
         whole = Fits(self.names, found | {"status": status, "path": left.astype(np.int8)}, {})
         lacking = np.isfinite(found["params"]) & np.isnan(found["bse"])
@@ -128,26 +162,37 @@ class Fitter:
         return whole
 
     def _tested(self, arrays: Statistics, first: int) -> Statistics:
-        """Test hypotheses and compute marginal effects of groups from `first` on."""
+        """Test hypotheses, compute marginal effects, and bootstrap, groups from `first` on."""
         from shortloop.panel.hypotheses import test_all
 
         found = test_all(self._model.tests, self.names, arrays) if self._model.tests else {}
-        if getattr(self._model, "margins", None):
-            from shortloop.panel.margins import margins_of
+        names = (*(MARGINS if self._margins else ()), *(BOOTSTRAP if self._draws else ()))
+        found |= {name: np.full(arrays["params"].shape, np.nan) for name in names}
+        for g in map(int, np.flatnonzero(arrays["status"] == Status.FITTED) if names else ()):
+            design = self.design_of(first + g)
+            place = [self.names.index(name) for name in design.names]
+            values: Statistics = {}
+            if self._margins:
+                from shortloop.panel.margins import margins_of
 
-            found |= {name: np.full(arrays["params"].shape, np.nan) for name in MARGINS}
-            for g in map(int, np.flatnonzero(arrays["status"] == Status.FITTED)):
-                design = self.design_of(first + g)
-                place = [self.names.index(name) for name in design.names]
                 params, covariance = arrays["params"][g, place], arrays["covariance"][g][np.ix_(place, place)]
-                effects = margins_of(self._model, design, params, covariance, self._level)
-                for name, values in effects.items():
-                    found[name][g, place] = values
+                values = margins_of(self._model, design, params, covariance, self._level)
+            if self._draws:
+                from shortloop.panel.bootstrap import wild_pvalues
+
+                seed = seed_for(getattr(self._model, "bootstrap_seed", 0), "wild", *self.keys[first + g])
+                values["pvalues_bootstrap"] = wild_pvalues(design, self._draws, seed)
+            for name, each in values.items():
+                found[name][g, place] = each
         return found
 
     def _fit_one(self, fits: Fits, g: int, group: int, why: str) -> None:
         """Fit what compiled code has left: group `g` of `fits`, which is `group` of all."""
         status, path = fits.arrays["status"], fits.arrays["path"]
+        if group in self._refused:
+            _write(fits, g, {"nobs": np.nan}, self.names)
+            status[g], path[g], fits.said[group] = self._refused[group][0], 0, self._refused[group][1]
+            return
         if self._lacks_values[group] and self._model.missing == "raise":
             _write(fits, g, {"nobs": np.nan}, self.names)
             status[g], path[g] = Status.MISSING_VALUES, 0
@@ -159,7 +204,7 @@ class Fitter:
                 raise
             status[g], fits.said[group] = Status.FAILED, [f"{error.problem}: {error.expected}"]
             return
-        if (alone := self._model.of_group(self._keys[group]).fit_alone(part)) is None:
+        if (alone := self._model.of_group(self.keys[group]).fit_alone(part)) is None:
             values, status[g], said = fit_group(self._model, part, self._level, self._tests)
         else:
             values, status[g], said, made = alone
@@ -171,12 +216,12 @@ class Fitter:
 
     def _find_designs(self) -> np.ndarray:
         """Find groups with the same regressors; return True for groups that lack a value, shape (groups,)."""
-        roles = self._model.roles()
+        roles = self._roles
         try:
             found = self._equation.evaluate(self._columns, roles, self._starts)
         except CategoriesError:  # not of all groups together; perhaps of some
             for group, design in self._designs_of_groups():
-                starts = np.array([0, len(design.outcome)])
+                starts = np.array([0, len(design.outcome)])  # whose effects are absorbed already
                 self._shared.append(SharedDesign(np.array([group]), starts, design))
             return self._of_groups(self._equation.missing(self._columns, roles))
         if found.categories is None:
@@ -186,6 +231,7 @@ class Fitter:
             self.names, self.terms = merge_terms(parts)
             return self._of_groups(self._equation.missing(self._columns, roles))
         missing = found.design.missing()
+        self._by_row = None if found.failed is not None or found.has_categories else missing
         if found.failed is None:
             self._share(found, missing)
             return self._of_groups(missing)
@@ -203,6 +249,38 @@ class Fitter:
         self._share(found, missing | np.repeat(alone, np.diff(self._starts)))
         return lacks
 
+    def _find_windows(self) -> None:
+        """Find the designs of windows: parts of those of groups, or of copies of their rows."""
+        again = self._sort_in_time() if "time" in self._roles else None
+        windows, columns = windows_of(self._starts, self._model), self._columns
+        self.keys, self.by = windows.keys(self.keys), (*self.by, *NAMES)
+        rows, self.starts = rows_of_windows(windows.begins, windows.ends)
+        if again is not None:
+            refused = Status.FAILED, [Reason.SAME_TIME.said]
+            self._refused = dict.fromkeys(np.flatnonzero(windows.holds(again, 1)).tolist(), refused)
+        self._lacks_values = self._find_designs()
+        if self._by_row is not None and len(self._shared) == 1 and not self._equation.effects:
+            kept = np.concatenate([[0], np.cumsum(~self._by_row)])
+            begins, ends = kept[windows.begins], kept[windows.ends]
+            self._shared = [SharedDesign(np.arange(len(begins)), begins, self._shared[0].design, ends)]
+            self._lacks_values = windows.holds(self._by_row) > 0
+            return
+        self._starts, self._columns = self.starts, {name: each.taken(rows) for name, each in columns.items()}
+        self._shared, self._alone, self._problems, self.names, self.terms = [], set(), {}, (), ()
+        self._lacks_values = self._find_designs()
+
+    def _sort_in_time(self) -> np.ndarray:
+        """Sort rows of groups by time; return True for rows at the time of the one before, (rows,)."""
+        name, sizes = self._roles.pop("time"), np.diff(self._starts)
+        time = np.asarray(role_values("time", name, self._columns[name]))
+        groups = np.repeat(np.arange(len(sizes)), sizes)
+        rows = np.lexsort((time, groups))
+        rows = rows[time[rows] >= 0]
+        self._columns = {name: column.taken(rows) for name, column in self._columns.items()}
+        self._starts = np.asarray(np.searchsorted(groups[rows], np.arange(len(sizes) + 1)), np.int64)
+        same = (np.diff(time[rows]) == 0) & (np.diff(groups[rows]) == 0)
+        return np.concatenate([[False], same]) if len(rows) else np.zeros(0, bool)
+
     def _of_groups(self, rows: np.ndarray) -> np.ndarray:
         """Find groups that have such a row: bool, (rows,) to (groups,)."""
         return np.logical_or.reduceat(rows, self._starts[:-1]) & (np.diff(self._starts) > 0)
@@ -215,11 +293,11 @@ class Fitter:
             whole, starts = whole.taken(rows), np.searchsorted(rows, starts)
         for groups, has_all in _by_categories(whole.categories or (), starts):
             if has_all and len(groups) == len(starts) - 1:
-                self._shared.append(SharedDesign(groups, starts, whole.design))
+                self._add_shared(groups, starts, whole.design)
                 return
             some, begins = _rows_of(groups, starts)
             if has_all:
-                self._shared.append(SharedDesign(groups, begins, whole.design.taken(some)))
+                self._add_shared(groups, begins, whole.design.taken(some))
                 continue
             every, of_groups = _rows_of(groups, self._starts)
             if whole.failed is None:  # else the rows to drop decide e.g. a mean
@@ -228,11 +306,22 @@ class Fitter:
             kept = np.flatnonzero(~drop)
             columns = {name: column.taken(every).trimmed(kept) for name, column in self._columns.items()}
             try:
-                made = self._equation.evaluate(columns, self._model.roles(), of_groups, drop)
+                made = self._equation.evaluate(columns, self._roles, of_groups, drop)
             except CategoriesError as error:
                 self._problems |= dict.fromkeys(groups.tolist(), error)
             else:
-                self._shared.append(SharedDesign(groups, begins, made.design))
+                self._add_shared(groups, begins, made.design)
+
+    def _add_shared(self, groups: IntArray, starts: IntArray, design: Design) -> None:
+        self._shared.append(SharedDesign(groups, starts, self._absorbed(design, starts)))
+
+    def _absorbed(self, design: Design, starts: IntArray) -> Design:
+        """Take absorbed effects from a design, if there are any."""
+        if not self._equation.effects:
+            return design
+        from shortloop.panel.kernels.absorb import absorb
+
+        return absorb(design, starts)
 
     def _designs_of_groups(self) -> Iterator[tuple[int, Design]]:
         """Evaluate each group alone; note those that lack categories."""
@@ -243,12 +332,13 @@ class Fitter:
                 self._problems[group] = error
 
     def _evaluate_group(self, group: int) -> Design:
-        return self.evaluated_of(group).design
+        design = self.evaluated_of(group).design
+        return self._absorbed(design, np.array([0, len(design.outcome)]))
 
     def evaluated_of(self, group: int) -> Evaluated:
-        """Evaluate a group alone."""
+        """Evaluate a group alone, with effects that are to be absorbed."""
         begin, end = (int(each) for each in self._starts[group : group + 2])
-        return self._equation.of_group(self._columns, self._model.roles(), slice(begin, end))
+        return self._equation.of_group(self._columns, self._roles, slice(begin, end))
 
 
 def _rows_of(groups: IntArray, starts: IntArray) -> tuple[IntArray, IntArray]:

@@ -57,14 +57,15 @@ def fit_frame(frame: pd.DataFrame, by: Sequence[str], *, level: float = LEVEL, *
     model = _model(settings)
     equation = Equation(model.formula)
     needed = {*by, *equation.variables([*map(str, frame.columns)]), *model.roles().values()}
+    needed |= {*equation.effects.values()}
     panel = from_frame(_some(frame, needed), by)
     fitter = Fitter(model, equation, panel, level)
     fits = fitter.fit()
     arrays = {name: each for name, each in fits.arrays.items() if name not in INTERNAL}
     (names, terms), arrays = without_unused_constant((fits.names, fitter.terms), arrays)
-    said = ["; ".join(fits.said.get(g, ())) for g in range(len(panel.keys))]
+    said = ["; ".join(fits.said.get(g, ())) for g in range(len(fitter.keys))]
     said = with_absent_terms(names, arrays["params"], said)
-    models = {panel.keys[g]: made for g, made in fits.models.items()}
+    models = {fitter.keys[g]: made for g, made in fits.models.items()}
 
     def predict(new: pd.DataFrame | None, interval: float | None) -> pd.DataFrame:
         from shortloop.panel.predictions import Predictor, of_source
@@ -76,7 +77,7 @@ def fit_frame(frame: pd.DataFrame, by: Sequence[str], *, level: float = LEVEL, *
         return of_source(table, rows).set_axis(source.index)
 
     more = model.tests, model.scored(), models, level, predict
-    found = Results(panel.by, panel.keys, names, arrays, said, terms, *more)
+    found = Results(fitter.by, fitter.keys, names, arrays, said, terms, *more)
     check_computed(found, equation.where)
     return found
 

@@ -19,7 +19,7 @@ Constraints = tuple[FloatArray, FloatArray]
 
 def constraints_of(text: str, names: Sequence[str], field: str = "tests") -> Constraints:
     """Parse a hypothesis about the coefficients `names`; InputError if it is none."""
-    from patsy import DesignInfo, PatsyError  # type: ignore[import-untyped]
+    from patsy import DesignInfo, PatsyError
 
     try:
         plain = re.sub("`([^`]*)`", lambda found: found[1] if found[1] in names else found[0], text)

@@ -45,8 +45,8 @@ def columns_of(model: ModelSettings, interval: float | None) -> tuple[str, ...]:
         raise InputError(
             "invalid value", field="interval", found=interval, expected="between 0 and 1, e.g. 0.95"
         )
-    if others := sorted({*model.roles()} - OF_PREDICTIONS):
-        raise InputError("no predictions of models with such a column", field=others[0], found=kind)
+    if others := sorted({*model.roles()} - OF_PREDICTIONS) or ["window"] * (model.window is not None):
+        raise InputError("no predictions of a model with this setting", field=others[0], found=kind)
     return NAMES + (() if interval is None else INTERVALS[kind])
 
 
@@ -62,6 +62,9 @@ class Predictor:
         status: np.ndarray,
         params: FloatArray,
     ) -> None:
+        if equation.effects:
+            problem, expected = "no predictions of absorbed effects", "C(…) in place of | …"
+            raise InputError(problem, field=equation.where, found=equation.text, expected=expected)
         self._model, self._equation, self._panel = model, equation, panel
         self._kind = str(getattr(model, "model", ""))
         self._names, self._status, self._params = list(names), status, params

@@ -13,6 +13,7 @@ from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.statistics import (
     ALPHA,
+    BOOTSTRAP,
     COEFFICIENTS,
     CONSTANT,
     FITS,
@@ -67,7 +68,8 @@ class Results:
 
     def coefficients(self, correction: str = "none") -> pd.DataFrame:
         """Make a table with a row for each coefficient of each group."""
-        return self._table("term", self.names, COEFFICIENTS, "", correction)
+        arrays = [*COEFFICIENTS, *(name for name in BOOTSTRAP if name in self.arrays)]
+        return self._table("term", self.names, arrays, "", correction)
 
     def tests(self, correction: str = "none") -> pd.DataFrame:
         """Make a table with a row for each hypothesis of each group."""
@@ -165,7 +167,7 @@ def group_columns(by: Sequence[str], ours: Container[str] = OURS) -> tuple[str, 
 
 def merge(parts: Sequence[Results]) -> Results:
     """Merge blocks, at least one of which has groups."""
-    parts = [part for part in parts if part.keys]
+    parts = [part for part in parts if part.keys] or [*parts[:1]]
     # A category may occur in one block only.
     names, terms = merge_terms([(part.names, part.terms) for part in parts])
     keys = [key for part in parts for key in part.keys]
@@ -173,7 +175,7 @@ def merge(parts: Sequence[Results]) -> Results:
 
     def whole(name: str) -> np.ndarray:
         arrays = [part.arrays[name] for part in parts]
-        if name in COEFFICIENTS or name in MARGINS:
+        if name in COEFFICIENTS or name in MARGINS or name in BOOTSTRAP:
             for i, part in enumerate(parts):
                 padded = np.full((len(part.keys), len(names)), np.nan)
                 padded[:, [names.index(each) for each in part.names]] = arrays[i]
@@ -201,6 +203,11 @@ def without_unused_constant(of: Terms, arrays: dict[str, np.ndarray]) -> tuple[T
 
 def check_computed(found: Results, field: str) -> None:
     """Refuse a formula that cannot be computed in any group, and tests of coefficients of none."""
+    if not found.keys:
+        expected = "a group with as many rows as the first window"
+        raise InputError(
+            "no group is long enough", field=field.replace("formula", "window"), expected=expected
+        )
     if not found.names and (np.asarray(found.arrays["status"]) == Status.FAILED).all():
         raise InputError("the formula cannot be computed in any group", field=field, found=found.said[0])
     if found.names and found.hypotheses:

@@ -153,9 +153,12 @@ class Panel(StudySettings):
         if self.predict.input is not None and not isinstance(self.input, FileInput):
             raise ValueError("predict.input: new rows need a file of the format csv or parquet in input")
         for name in self.predicted():
-            if others := sorted({*self.models[name].roles()} - OF_PREDICTIONS):
-                hint = "name in predict.models the others"
-                raise ValueError(f"models.{name}.{others[0]}: no predictions with such a column; {hint}")
+            others = sorted({*self.models[name].roles()} - OF_PREDICTIONS)
+            if others or self.models[name].window is not None:
+                field = others[0] if others else "window"
+                raise ValueError(
+                    f"models.{name}.{field}: there are no predictions; name in predict.models others"
+                )
             if self.predict.interval is not None and tag_of(type(self.models[name])) not in WITH_INTERVALS:
                 hint = "name in predict.models the others, or leave out interval"
                 raise ValueError(f"predict.interval: models.{name} has no intervals; {hint}")

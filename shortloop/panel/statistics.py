@@ -48,6 +48,7 @@ TESTS = {  # statistics of hypotheses, with descriptions
     "test_pvalues": "p of the hypotheses",
 }
 MARGINS = {f"margin_{name}": f"{said}, of marginal effects" for name, said in COEFFICIENTS.items()}
+BOOTSTRAP = {"pvalues_bootstrap": "its p by the wild cluster bootstrap"}
 CONSTANT = "Intercept"  # the name of its coefficient
 
 

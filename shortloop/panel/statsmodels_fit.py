@@ -172,7 +172,8 @@ def _status(
     design: Design, rows: FloatArray, results: Any, found: dict[str, Any], undefined: np.ndarray | None
 ) -> tuple[int, list[str]]:
     """Return the status of a fit, and an explanation beside the messages of statsmodels."""
-    if len(design.outcome) <= rows.shape[1]:
+    absorbed = design.roles["absorbed"][0] if "absorbed" in design.roles and len(rows) else 0.0
+    if len(design.outcome) <= rows.shape[1] + absorbed:
         return Status.TOO_FEW_ROWS, []
     if np.ptp(design.outcome) == 0.0:
         return Status.CONSTANT_OUTCOME, []

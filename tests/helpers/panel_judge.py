@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import statsmodels.api as sm
 from exact_quantiles import results_at
-from patsy import EvalEnvironment, dmatrices  # type: ignore[import-untyped]
+from patsy import EvalEnvironment, dmatrices
 from scipy.optimize import linprog
 from statsmodels.stats.multitest import multipletests
 

@@ -181,8 +181,8 @@ def test_two_rows_at_one_time_have_no_order(model: str) -> None:
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"lags": 3}, "only for covariance 'HAC'"),
-        ({"covariance": "cluster", "clusters": "c", "time": "t"}, "only for covariance 'HAC'"),
+        ({"lags": 3}, "lags, kernel: only for covariance 'HAC'"),
+        ({"covariance": "cluster", "clusters": "c", "time": "t"}, "and covariance 'HAC'"),
         ({"covariance": "HAC", "clusters": "c"}, "for covariance 'cluster', and only there"),
         ({"covariance": "HAC", "lags": -1}, "greater than or equal to 0"),
         ({"covariance": "HAC", "time": "nosuch"}, "no such column"),

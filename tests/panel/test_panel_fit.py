@@ -300,7 +300,7 @@ def test_only_models_of_a_probability_are_separated(model: dict[str, str]) -> No
         ("y ~ nosuch", None, "no such column"),
         ("k ~ x", None, "not one column of numbers"),
         ("y ~ np.linalg.inv(x)", None, "cannot be computed"),
-        ("y ~ x | z", None, "several parts"),
+        ("y ~ x | z | w", None, "several parts"),
         ("y | z ~ x", None, "several parts"),
         ("y ~ (x > 0)", None, r"I\(x > 0\)"),  # Python without brackets
         ("y ~ C(k, contr.treatment('A'))", None, "in any group(.|\n)*'A'"),

@@ -21,7 +21,7 @@ from shortloop.panel.preview import look
 from shortloop.panel.settings import Panel
 from shortloop.settings.read import read_settings
 
-MODELS = {"good": "y ~ x + C(k)", "lacks": "y ~ nosuch", "parts": "y ~ x | g", "texts": "y ~ I(k - 1)"}
+MODELS = {"good": "y ~ x + C(k)", "lacks": "y ~ nosuch", "parts": "y ~ x | g | k", "texts": "y ~ I(k - 1)"}
 SAID = {"lacks": "nosuch", "parts": "several parts", "texts": "cannot be computed", "large": "digits"}
 
 

@@ -78,11 +78,16 @@ def _least_squares(model: Any, design: Design, params: FloatArray, scale: float,
     residuals, columns = design.outcome - fitted, design.columns
     if root is not None:
         residuals, columns = root * residuals, root * columns
-    leverage = _leverage(columns)
+    leverage, y = _leverage(columns), design.roles.get("observed", design.outcome)
+    size = len(params)
+    if "absorbed" in design.roles:
+        from shortloop.panel.kernels.absorb import effect_leverage
+
+        fitted, leverage = y - residuals, leverage + effect_leverage(design)
+        size += int(design.roles["absorbed"][0])
     standardized = residuals / np.sqrt(scale) / _rest(leverage)
     name = RESIDUAL if root is None else "weighted residual"
     names = FITTED, name, "standardised residual", "standardised residual", FITTED
-    y, size = design.outcome, len(params)
     return Rows(y, fitted, fitted, residuals, standardized, standardized, leverage, size, names)
 
 

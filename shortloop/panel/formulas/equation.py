@@ -30,11 +30,10 @@ from shortloop.panel.formulas.expressions import (
     with_outcome,
 )
 from shortloop.panel.formulas.materializer import Materializer, NotByGroupError
+from shortloop.panel.formulas.roles import check_distinct, role_values
 
 MARKED = re.compile("[⧛⧚]|\x1b\\[[0-9;]*m")  # marks of formulaic around errors in formulas, for terminals
 BACKTICKS = re.compile("`([^`]*)`")
-CODED = ("clusters", "clusters 2", "time")  # roles of which only equality, or order, matters
-LABELS = re.compile(r"\.groups( \d+)?$")  # arguments of statsmodels of which only equality does
 Sides = tuple[tuple[str, ...], tuple[int, ...], Columns, Sequence[FloatArray]]
 """Names and terms of regressors, these, and outcomes."""
 
@@ -56,13 +55,13 @@ class Equation:
         if not getattr(self._formula, "lhs", ()):
             hint = "write the outcome left of ~, or name `outcomes`"
             raise self._error("the formula has no outcome", formula, "e.g. 'y ~ x1 + x2'", hint)
+        self.effects = self._absorbed()
         self._sides = self._formula.lhs, self._formula.rhs
         if any(isinstance(side, tuple) for side in self._sides):
             hint = (
-                "write fixed effects as categories, e.g. y ~ x + C(firm), or make groups of them; "
-                "| of truth values belongs into I(…)"
+                "absorbed effects are columns, e.g. y ~ x | firm + year; | of truth values belongs into I(…)"
             )
-            expected = "one part on each side of ~, without |"
+            expected = "one part on the left of ~, and at most two on the right"
             raise self._error("the formula has several parts", self.text, expected, hint)
         self._factors = [factor for terms in self._sides for term in terms for factor in term.factors]
         python = (str(each.expr) for each in self._factors if each.eval_method.value == "python")
@@ -70,6 +69,23 @@ class Equation:
         left = [[factor.eval_method.value for factor in term.factors] for term in self._formula.lhs]
         self.is_counted = len(left) == 2 and all(len(term) == 1 and term != ["literal"] for term in left)
         """True if the left side is two columns: successes and failures."""
+
+    def _absorbed(self) -> dict[str, str]:
+        """Take the part after | from the formula; return a role for each column in it."""
+        right = self._formula.rhs
+        if not isinstance(right, tuple) or len(right) != 2:
+            return {}
+        factors = [factor for term in right[1] if str(term) != "1" for factor in term.factors]
+        names = [str(factor.expr) for factor in factors]
+        if not names or any(factor.eval_method.value != "lookup" for factor in factors):
+            found, expected = self.text, "columns after |, e.g. y ~ x | firm + year"
+            raise self._error("absorbed effects are not columns", found, expected)
+        if len(names) > len(right[1]) - ("1" in map(str, right[1])):
+            raise self._error(
+                "absorbed effects with :", self.text, "columns, e.g. one of firms and years together"
+            )
+        self._formula = Formula(lhs=self._formula.lhs, rhs=right[0])
+        return {f"effect {i}": name for i, name in enumerate(names)}
 
     def _parsed(self, formula: str) -> Any:
         try:
@@ -106,12 +122,13 @@ class Equation:
         # `drop`, bool, (rows,), are left out, but may decide e.g. a mean. The outcome of rows that lack a
         # category is NaN. Raises CategoriesError if categories that it names are missing, InputError for
         # columns that do not exist or cannot be computed with.
+        roles = {**roles, **self.effects}
         columns, names = self.needed(columns, roles.values()), self.variables(columns)
-        extra = {role: self._role(role, name, columns[name]) for role, name in roles.items()}
+        extra = {role: role_values(role, name, columns[name]) for role, name in roles.items()}
         if drop is not None and drop.any():
             extra = {role: each[~drop] for role, each in extra.items()}
         elif (plain := self._plain(columns)) is not None:
-            return Evaluated(_design(plain, extra, self.where))
+            return Evaluated(self._design(plain, extra))
         read = {name: columns[name] for name in names}
         groups = [slice(*map(int, each)) for each in pairwise(starts)]
         try:
@@ -123,7 +140,7 @@ class Equation:
     def of_group(self, columns: NamedColumns, roles: Mapping[str, str], rows: slice) -> Evaluated:
         """Compute outcome and regressors of one group alone, without rows in which a factor is missing."""
         # As in formulaic, all rows decide e.g. a mean; only if none were left so, those that lack no value.
-        names = self.variables(columns)
+        names, roles = self.variables(columns), {**roles, **self.effects}
         some = {name: columns[name].taken(rows) for name in {*names, *roles.values()}}
         whole = ~_missing(some)
         try:
@@ -141,7 +158,7 @@ class Equation:
 
     def _of_rows(self, columns: NamedColumns, names: Sequence[str], roles: Mapping[str, str]) -> Evaluated:
         """Compute a design of complete rows, with only the categories that these have."""
-        extra = {role: self._role(role, name, columns[name]) for role, name in roles.items()}
+        extra = {role: role_values(role, name, columns[name]) for role, name in roles.items()}
         read = {name: columns[name].trimmed() for name in names}
         found = self._evaluated(read, extra)
         missing = found.design.missing()
@@ -192,7 +209,7 @@ class Equation:
 
     def needed(self, columns: NamedColumns, beside: Iterable[str]) -> dict[str, Column]:
         """Return the columns that it reads, and those `beside`; InputError if one does not exist."""
-        names = self.variables(columns)
+        names, beside = self.variables(columns), [*beside, *self.effects.values()]
         for name in [*names, *beside]:
             if name not in columns:
                 hint = "columns that make groups are not among them: each is one value in a group"
@@ -205,7 +222,7 @@ class Equation:
         self._check_large({name: columns[name] for name in names if columns[name].is_large}, columns)
         for name in filter(None, map(coded_name, self._expressions.values())):
             if name in columns:
-                self._check_distinct(self.where, name, columns[name])
+                check_distinct(self.where, name, columns[name])
         return {name: columns[name] for name in [*names, *beside]}
 
     def _check_large(self, large: NamedColumns, columns: NamedColumns) -> None:
@@ -279,7 +296,7 @@ class Equation:
         rows = np.arange(materializer.nrows) if drop is None else np.flatnonzero(~drop)
         sides = _numbers(made)
         _mark_infinite([*sides[2], *sides[3]], lambda: materializer.missing()[rows])
-        design = _design(sides, roles, self.where)
+        design = self._design(sides, roles)
         by_row = all(is_elementwise(each, columns) for each in self._expressions.values())
         is_known = by_row or groups is not None  # on what a row depends
         names_levels = any("levels" in each for each in self._expressions)
@@ -292,30 +309,15 @@ class Equation:
         specs = made.lhs.model_spec, made.rhs.model_spec
         return Evaluated(design, known, bool(coded), len(apart) < len(coded), failed, specs=specs)
 
-    def _role(self, role: str, name: str, column: Column) -> FloatArray | IntArray:
-        if role not in CODED and not LABELS.search(role):
-            if column.values.dtype.kind == "i":
-                raise InputError("the column is not numeric", field=role, found=name, expected="numbers")
-            return np.array(column.values, np.float64)  # that of a file may not be written to
-        if column.values.dtype == np.int32:
-            if role == "time":
-                _check_order(name, column)
-            return np.asarray(column.values, np.int64)
-        self._check_distinct(role, name, column)
-        _, codes = np.unique(column.values, return_inverse=True)
-        return np.where(column.missing(), -1, codes).astype(np.int64)
-
-    def _check_distinct(self, field: str, name: str, column: Column) -> None:
-        """Refuse floats as codes that may have lost their last digits."""
-        if column.dtype not in ("float64", "Float64"):
-            return
-        values = column.values[np.isfinite(column.values)]
-        if len(values) and max(-values.min(), values.max()) >= EXACT:
-            problem = "numbers too large to be distinguished"
-            found = f"{name}: {values[np.abs(values).argmax()]:.0f}, as a number with a fraction"
-            expected = f"whole numbers, or numbers below {EXACT}"
-            hint = "in pandas, whole numbers with missing values are floats: use its type Int64, or texts"
-            raise InputError(problem, field=field, found=found, expected=expected, hint=hint)
+    def _design(self, sides: Sides, roles: dict[str, FloatArray | IntArray]) -> Design:
+        names, terms, regressors, outcomes = sides
+        if self.effects and "Intercept" in names:
+            place = names.index("Intercept")
+            names, terms = names[:place] + names[place + 1 :], terms[:place] + terms[place + 1 :]
+            regressors = [column for j, column in enumerate(regressors) if j != place]
+            if not names:
+                raise self._error("no regressor beside the absorbed effects", self.text, "e.g. y ~ x | firm")
+        return _design((names, terms, regressors, outcomes), roles, self.where)
 
     def _error(
         self, problem: str, found: str, expected: str | None = None, hint: str | None = None
@@ -332,15 +334,6 @@ class Equation:
 def _quoted(expression: str) -> str:
     """Replace backticks in an expression by Q("a name")."""
     return BACKTICKS.sub(lambda name: f"Q({name[1]!r})", expression)
-
-
-def _check_order(name: str, column: Column) -> None:
-    """Refuse texts whose order need not be that of time."""
-    if not column.has_order:
-        problem, levels = "the order of the values is not known", [*map(str, column.levels or ())]
-        found = f"{name}: {column.refused or ', '.join(levels[:3])}"
-        expected = "numbers, times, or texts such as 1999-12-31, 1999-12 or 1999Q4"
-        raise InputError(problem, field="time", found=found, expected=expected)
 
 
 def _missing(columns: NamedColumns) -> np.ndarray:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -50,9 +50,40 @@ class ModelSettings(Tagged):
         "group; default: none",
     )
 
+    window: Annotated[int, Field(ge=2)] | Literal["expanding"] | None = Field(
+        None,
+        description="one fit for each window of so many rows of a group, or of all rows up to each: "
+        "'expanding'; default: one fit of all",
+    )
+    min_rows: int | None = Field(
+        None, ge=2, description="rows of the first window; default: the window; no default for 'expanding'"
+    )
+    step: int = Field(1, ge=1, description="rows from the end of a window to that of the next; default 1")
+    time: str | None = Field(
+        None,
+        description="for windows and covariance 'HAC': column by which the rows of a group are in order; "
+        "default: the order of the file",
+    )
+
+    @model_validator(mode="after")
+    def _has_windows(self) -> Self:
+        if self.window is None and (self.min_rows is not None or self.step != 1):
+            raise ValueError("min_rows, step: only with `window`")
+        if self.window == "expanding" and self.min_rows is None:
+            raise ValueError("min_rows: the rows of the first window are needed for window 'expanding'")
+        if isinstance(self.window, int) and (self.min_rows or 0) > self.window:
+            raise ValueError("min_rows: no more rows than `window`")
+        if self.time and self.window is None and getattr(self, "covariance", "") != "HAC":
+            raise ValueError("time: only for windows and covariance 'HAC'")
+        return self
+
+    def least_rows(self) -> int:
+        """Return how many rows the first window has."""
+        return self.min_rows or (self.window if isinstance(self.window, int) else 2)
+
     def roles(self) -> dict[str, str]:
         """Map purposes to columns that the model needs beside the formula's."""
-        return {}
+        return {"time": self.time} if self.time else {}
 
     def takes_counts(self) -> bool:
         """True if the outcome may be two columns: successes and failures."""
@@ -81,6 +112,10 @@ class ModelSettings(Tagged):
         """Fit one group without statsmodels; None if statsmodels fits it."""
         # Returns statistics by name, the status, messages, and the model if it is kept.
         return None
+
+    def takes_effects(self) -> bool:
+        """True if the formula may have absorbed effects, ``y ~ x | firm``."""
+        return False
 
     def fit_groups(self, design: Design, starts: IntArray, level: float) -> Statistics | None:
         """Fit all groups by compiled code, with the numbers of statsmodels; None if there is no such code."""
@@ -133,23 +168,18 @@ class WithCovariance(ModelSettings):
         description="for covariance 'HAC': weights of the lags; bartlett: falling; uniform: all 1; default "
         "'bartlett'",
     )
-    time: str | None = Field(
-        None,
-        description="for covariance 'HAC': column by which the rows of a group are in order; default: the "
-        "order of the file",
-    )
 
     def roles(self) -> dict[str, str]:
         columns = (self.clusters,) if isinstance(self.clusters, str) else self.clusters or ()
         found = dict(zip(("clusters", "clusters 2"), columns, strict=False))
-        return {**found, "time": self.time} if self.time else found
+        return {**super().roles(), **found}
 
     @model_validator(mode="after")
     def _fits_the_covariance(self) -> Self:
         if (self.covariance == "cluster") != (self.clusters is not None):
             raise ValueError("clusters: the column is needed for covariance 'cluster', and only there")
-        if self.covariance != "HAC" and (self.lags, self.kernel, self.time) != (None, "bartlett", None):
-            raise ValueError("lags, kernel, time: only for covariance 'HAC'")
+        if self.covariance != "HAC" and (self.lags, self.kernel) != (None, "bartlett"):
+            raise ValueError("lags, kernel: only for covariance 'HAC'")
         return self
 
     def kind(self) -> int:

@@ -30,15 +30,19 @@ class Fit(Stage):
         from shortloop.panel.fit import Fitter
         from shortloop.panel.formulas.equation import Equation
         from shortloop.panel.stages.panel_files import load_panel
+        from shortloop.panel.windows import AT_ONCE
 
         equation = Equation(self.model.formula, self.outcome, f"models.{self.specification}.formula")
         panel = load_panel(self.block)
         self._keys: list[list[str]] = self.block.facts["keys"]
+        self._by: list[str] = self.block.facts["by"]
         self._parts: list[slice] = []
         if self._keys:
             self._fitter = Fitter(self.model, equation, panel, self.level)
             self.model.warm_up()
-            self._parts = split_groups(panel.starts, min(max(int(panel.starts[-1]) // UNITS, LEAST), MOST))
+            self._keys, self._by = [*map(list, self._fitter.keys)], list(self._fitter.by)
+            starts, most = self._fitter.starts, MOST if self.model.window is None else AT_ONCE
+            self._parts = split_groups(starts, min(max(int(starts[-1]) // UNITS, LEAST), most))
 
     def units(self) -> list[float]:
         return [float(part.stop - part.start) for part in self._parts]
@@ -47,33 +51,25 @@ class Fit(Stage):
         return self._parts[unit]
 
     def outputs(self) -> dict[str, Out]:
-        from shortloop.panel.statistics import (
-            ALPHA,
-            CHOSEN,
-            CODES,
-            COEFFICIENTS,
-            FITS,
-            MARGINS,
-            SCORES,
-            TESTS,
-        )
+        from shortloop.panel import statistics as of
 
         if not self._parts:
             return {}
         groups, names = len(self._keys), len(self._fitter.names)
         shape, axes = (groups, names), "groups × coefficients"
-        outs = {name: Out(shape, "f8", axes, said) for name, said in COEFFICIENTS.items()}
-        if getattr(self.model, "margins", None):
-            outs |= {name: Out(shape, "f8", axes, said) for name, said in MARGINS.items()}
+        outs = {name: Out(shape, "f8", axes, said) for name, said in of.COEFFICIENTS.items()}
+        for field, more in (("margins", of.MARGINS), ("bootstrap", of.BOOTSTRAP)):
+            if getattr(self.model, field, None):
+                outs |= {name: Out(shape, "f8", axes, said) for name, said in more.items()}
         if tests := len(self.model.tests):
-            outs |= {name: Out((groups, tests), "f8", "groups × tests", said) for name, said in TESTS.items()}
-        outs |= {name: Out((groups,), "f8", "groups", said) for name, said in FITS.items()}
+            shape, axes = (groups, tests), "groups × tests"
+            outs |= {name: Out(shape, "f8", axes, said) for name, said in of.TESTS.items()}
+        outs |= {name: Out((groups,), "f8", "groups", said) for name, said in of.FITS.items()}
         if scores := len(self.model.scored()):
-            outs |= {
-                name: Out((groups, scores), "f8", "groups × scores", said) for name, said in SCORES.items()
-            }
-        outs |= {ALPHA: Out((groups,), "f8", "groups", CHOSEN)} if self.model.chooses() else {}
-        return outs | {name: Out((groups,), "i1", "groups", said) for name, said in CODES.items()}
+            shape, axes = (groups, scores), "groups × scores"
+            outs |= {name: Out(shape, "f8", axes, said) for name, said in of.SCORES.items()}
+        outs |= {of.ALPHA: Out((groups,), "f8", "groups", of.CHOSEN)} if self.model.chooses() else {}
+        return outs | {name: Out((groups,), "i1", "groups", said) for name, said in of.CODES.items()}
 
     def compute(self, unit: int) -> Mapping[str, Any]:
         part = self._parts[unit]
@@ -92,7 +88,7 @@ class Fit(Stage):
 
         names, terms = (self._fitter.names, self._fitter.terms) if self._parts else ((), ())
         facts: dict[str, object] = {"names": list(names), "terms": list(terms), "keys": self._keys}
-        facts |= {"by": self.block.facts["by"], "statuses": list(STATUSES), "paths": list(PATHS)}
+        facts |= {"by": self._by, "statuses": list(STATUSES), "paths": list(PATHS)}
         along = {"groups": "keys", "coefficients": "names"} if self._parts else {}
         for name, listed in (("tests", self.model.tests), ("scores", self.model.scored())):
             if listed and self._parts:

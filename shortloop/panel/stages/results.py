@@ -25,7 +25,7 @@ class Results(Stage):
 
         from shortloop.panel import statistics as names
         from shortloop.panel.results import check_computed, merge
-        from shortloop.panel.statistics import ALPHA, SCORES, STATUSES, TESTS
+        from shortloop.panel.statistics import ALPHA, BOOTSTRAP, SCORES, STATUSES, TESTS
 
         found = merge([_results(job) for job in self.fits])
         check_computed(found, f"models.{self.specification}.formula")
@@ -33,7 +33,7 @@ class Results(Stage):
         counts = np.bincount(np.asarray(found.arrays["status"], int), minlength=len(STATUSES))
         batched = int((np.asarray(found.arrays["path"]) == 0).sum())
         said = {**names.COEFFICIENTS, **names.FITS, **names.CODES, **names.MARGINS, **TESTS, **SCORES}
-        said[ALPHA] = names.CHOSEN
+        said |= {**BOOTSTRAP, ALPHA: names.CHOSEN}
         arrays = {
             name: Values(values, f"groups × {_axis(name)}" if values.ndim == 2 else "groups", said[name])
             for name, values in found.arrays.items()

@@ -35,7 +35,7 @@ from shortloop.panel.statistics import (
     merge_terms,
 )
 from shortloop.panel.statsmodels_fit import fit_group
-from shortloop.panel.windows import NAMES, parts_of_windows, rows_of_windows, windows_of
+from shortloop.panel.windows import parts_of_windows, rows_of_windows, windows_of, with_windows
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,8 @@ class Fitter:
         self._model, self._equation, self._level = model, equation, level
         if equation.effects and not model.takes_effects():
             expected = "absorbed effects for model 'ols', without HC2, HC3 and bootstrap"
-            raise InputError("absorbed effects", field=equation.where, found=equation.text, expected=expected)
+            problem = "the model has no absorbed effects"
+            raise InputError(problem, field=equation.where, found=equation.text, expected=expected)
         self._margins, self._draws = getattr(model, "margins", None), int(getattr(model, "bootstrap", 0))
         self._tests = bool(model.tests or self._margins or self._draws)
         self.by, self.keys = panel.by, list(panel.keys)  # of results
@@ -212,7 +213,7 @@ class Fitter:
             if made is not None:
                 fits.models[group] = made
         _write(fits, g, values, part.names)
-        fits.said[group] = [text for text in (why, *said) if text]
+        fits.said[group] = [text for text in dict.fromkeys((why, *said)) if text]
 
     def _find_designs(self) -> np.ndarray:
         """Find groups with the same regressors; return True for groups that lack a value, shape (groups,)."""
@@ -253,7 +254,7 @@ class Fitter:
         """Find the designs of windows: parts of those of groups, or of copies of their rows."""
         again = self._sort_in_time() if "time" in self._roles else None
         windows, columns = windows_of(self._starts, self._model), self._columns
-        self.keys, self.by = windows.keys(self.keys), (*self.by, *NAMES)
+        self.keys, self.by = windows.keys(self.keys), with_windows(self.by)
         rows, self.starts = rows_of_windows(windows.begins, windows.ends)
         if again is not None:
             refused = Status.FAILED, [Reason.SAME_TIME.said]

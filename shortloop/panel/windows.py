@@ -37,6 +37,11 @@ class Windows:
         return np.asarray(counts[self.ends] - counts[np.minimum(self.begins + less, self.ends)])
 
 
+def with_windows(by: Sequence[str]) -> tuple[str, ...]:
+    """Add the columns of windows to those that make groups, which get ``group_`` in front if need be."""
+    return (*(f"group_{name}" if name in NAMES else name for name in by), *NAMES)
+
+
 def windows_of(starts: IntArray, model: ModelSettings) -> Windows:
     """List the windows of groups, whose first rows, and the end, are `starts`."""
     assert model.window is not None

@@ -184,6 +184,7 @@ def test_two_rows_at_one_time_have_no_order(model: str) -> None:
         ({"lags": 3}, "lags, kernel: only for covariance 'HAC'"),
         ({"covariance": "cluster", "clusters": "c", "time": "t"}, "and covariance 'HAC'"),
         ({"covariance": "HAC", "clusters": "c"}, "for covariance 'cluster', and only there"),
+        ({"covariance": "cluster", "clusters": ["c", "d", "w"]}, "one column, or two"),
         ({"covariance": "HAC", "lags": -1}, "greater than or equal to 0"),
         ({"covariance": "HAC", "time": "nosuch"}, "no such column"),
         ({"covariance": "cluster", "clusters": ["c", "nosuch"]}, "no such column"),

@@ -155,6 +155,12 @@ def test_windows_with_two_rows_at_one_time_fail() -> None:
     assert table.loc[both, "said"].eq("two rows have the same time").all()
 
 
+def test_groups_may_have_the_names_of_windows() -> None:
+    frame = rows().rename(columns={"g": "last"})
+    found = fit_frame(frame, "last", model="ols", formula="y ~ x", window=80)
+    assert found.fits().columns.tolist()[:4] == ["group_last", "first", "last", "status"]
+
+
 @pytest.mark.parametrize(
     ("asked", "said"),
     [

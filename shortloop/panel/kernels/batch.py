@@ -38,11 +38,14 @@ class Batch:
         self._others = design.outcome, roles.get("weights"), design.trials(), roles.get("offset")
         ways = [roles[name].astype(np.int64) for name in ("clusters", "clusters 2") if name in roles]
         if len(ways) > 1:  # of both together, by numbers that are not larger than these of rows
-            both = ways[0] * (ways[1].max(initial=0) + 1) + ways[1]
-            ways.append(np.unique(both, return_inverse=True)[1].astype(np.int64))
-        self._clusters = np.empty((len(ways), len(design.outcome)), np.int64)
-        for way, codes in enumerate(ways):
-            self._clusters[way] = numbered_in_groups(codes, starts)
+            part, both = slice(starts[0], starts[-1]), ways[0] * (ways[1].max(initial=0) + 1) + ways[1]
+            both[part] = np.unique(both[part], return_inverse=True)[1]
+            ways.append(both)
+        ways = [numbered_in_groups(codes, starts) for codes in ways]
+        shape = len(ways), len(design.outcome)
+        self._clusters: IntArray = (
+            np.array(ways, np.int64).reshape(shape) if len(ways) != 1 else ways[0][np.newaxis]
+        )
         self.nobs: FloatArray = np.diff(starts).astype(np.float64)
         self._lags = np.zeros(groups, np.int64) if lags is None else lags
         self._twice = twice

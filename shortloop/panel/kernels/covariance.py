@@ -67,14 +67,14 @@ def middle_of_clusters(
     fewest = rows
     middle[:] = 0.0
     for way in range(clusters.shape[0]):
-        number = 0
+        number, codes = 0, clusters[way]
         for i in range(rows):
-            number = max(number, clusters[way, i] + 1)
+            number = max(number, codes[i] + 1)
         fewest = min(fewest, number)
         sums[:number] = 0.0
         for i in range(rows):
             for j in range(size):
-                sums[clusters[way, i], j] += q[j, i] * residuals[i]
+                sums[codes[i], j] += q[j, i] * residuals[i]
         if number > 1:
             factor = number / (number - 1.0) * ((rows - 1.0) / (rows - size))
             for j in range(size):

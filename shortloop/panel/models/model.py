@@ -152,7 +152,7 @@ class WithCovariance(ModelSettings):
         "cluster: errors correlated within clusters; HAC: errors correlated over time (Newey and West); "
         "default 'nonrobust'",
     )
-    clusters: str | tuple[str, str] | None = Field(
+    clusters: str | tuple[str, ...] | None = Field(
         None,
         description="for covariance 'cluster': column whose values make a cluster, or two of them, e.g. "
         "['firm', 'year']; no default",
@@ -178,6 +178,8 @@ class WithCovariance(ModelSettings):
     def _fits_the_covariance(self) -> Self:
         if (self.covariance == "cluster") != (self.clusters is not None):
             raise ValueError("clusters: the column is needed for covariance 'cluster', and only there")
+        if isinstance(self.clusters, tuple) and len(self.clusters) not in (1, 2):
+            raise ValueError("clusters: one column, or two")
         if self.covariance != "HAC" and (self.lags, self.kernel) != (None, "bartlett"):
             raise ValueError("lags, kernel: only for covariance 'HAC'")
         return self

@@ -30,7 +30,7 @@ class LeastSquares(WithCovariance):
 
     @model_validator(mode="after")
     def _has_clusters_to_draw(self) -> Self:
-        if self.bootstrap and not isinstance(self.clusters, str):
+        if self.bootstrap and (self.clusters is None or "clusters 2" in self.roles()):
             raise ValueError("bootstrap: only with covariance 'cluster', of one column")
         return self
 

@@ -101,6 +101,7 @@ def fit_group(
     undefined = None
     with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
         warnings.simplefilter("always")
+        warnings.simplefilter("ignore", ResourceWarning)  # of what is collected meanwhile
         try:
             results = model.fit_one(outcome, rows, dict(design.roles))
             if isinstance(results, ResultsWrapper):  # which restores the labels of a frame, and takes long

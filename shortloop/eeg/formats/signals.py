@@ -119,6 +119,7 @@ def _prefixed_warnings(prefix: str) -> Iterator[None]:
 
     with warnings.catch_warnings(record=True) as caught, mne.utils.use_log_level("WARNING"):
         warnings.simplefilter("always")
+        warnings.simplefilter("ignore", ResourceWarning)  # of what is collected meanwhile
         warnings.filterwarnings("ignore", message=HARMLESS)
         yield
     known = [each for each in caught if each.category in (RuntimeWarning, UserWarning)]

@@ -154,6 +154,7 @@ class Scored(ModelSettings):
         status, said, made = Status.FITTED, list[str](), None
         with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
             warnings.simplefilter("always")
+            warnings.simplefilter("ignore", ResourceWarning)  # of what is collected meanwhile
             try:
                 made = self.fitted(design)
                 known |= self.coefficients(made, design.names, said)

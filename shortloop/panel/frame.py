@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from shortloop.base.errors import InputError
 from shortloop.panel.data import from_frame
-from shortloop.panel.fit import Fitter
+from shortloop.panel.fitting.fit import Fitter
 from shortloop.panel.formulas.equation import Equation
 from shortloop.panel.models.model import ModelSettings
 from shortloop.panel.results import Results, check_computed, with_absent_terms, without_unused_constant

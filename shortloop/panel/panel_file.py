@@ -12,7 +12,7 @@ from shortloop.analyses import Opened, Tell
 from shortloop.base.errors import InputError
 from shortloop.panel.data import Panel as Rows
 from shortloop.panel.data import from_frame
-from shortloop.panel.fit import Fitter
+from shortloop.panel.fitting.fit import Fitter
 from shortloop.panel.formats.csvimport import CsvimportInput
 from shortloop.panel.formats.panel_format import FileInput
 from shortloop.panel.formats.simulated import SimulatedInput

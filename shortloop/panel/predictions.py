@@ -14,14 +14,14 @@ from scipy import special
 from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray
 from shortloop.panel.data import Panel
-from shortloop.panel.fit import Fitter
+from shortloop.panel.fitting.fit import Fitter
+from shortloop.panel.fitting.statsmodels_fit import in_order
 from shortloop.panel.formulas.column import Column, NamedColumns
 from shortloop.panel.formulas.design import Design
 from shortloop.panel.formulas.equation import Equation
 from shortloop.panel.models.model import OF_MEANS, OF_PREDICTIONS, WITH_INTERVALS, ModelSettings
 from shortloop.panel.results import group_columns
 from shortloop.panel.statistics import STATUSES, Status
-from shortloop.panel.statsmodels_fit import in_order
 
 MEAN = ("mean_se", "mean_ci_lower", "mean_ci_upper")
 OBSERVATION = ("obs_ci_lower", "obs_ci_upper")

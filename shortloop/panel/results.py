@@ -211,7 +211,7 @@ def check_computed(found: Results, field: str) -> None:
     if not found.names and (np.asarray(found.arrays["status"]) == Status.FAILED).all():
         raise InputError("the formula cannot be computed in any group", field=field, found=found.said[0])
     if found.names and found.hypotheses:
-        from shortloop.panel.hypotheses import check_tests
+        from shortloop.panel.inference.hypotheses import check_tests
 
         check_tests(found.hypotheses, found.names, f"{field.rpartition('formula')[0]}tests")
 

@@ -72,7 +72,7 @@ class PanelProject(RandomProject):
             "panel/statistics.py",
             "panel/data.py",
         ),
-        *("panel/statsmodels_fit.py", "panel/formulas/equation.py", "panel/report", "panel/stages"),
+        *("panel/fitting/statsmodels_fit.py", "panel/formulas/equation.py", "panel/report", "panel/stages"),
     )
     script = SCRIPT
 

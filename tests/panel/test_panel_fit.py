@@ -16,7 +16,7 @@ from formulaic import Formula
 from refusal import refusal
 
 from shortloop.panel.data import from_frame
-from shortloop.panel.fit import Fits, Fitter
+from shortloop.panel.fitting.fit import Fits, Fitter
 from shortloop.panel.formulas.equation import Equation
 from shortloop.panel.frame import fit_frame
 from shortloop.panel.models.model import ModelSettings
@@ -336,7 +336,7 @@ def test_outcomes_that_a_family_cannot_have_are_told(family: str, wrong: float, 
 
 @pytest.mark.parametrize("model", ["statsmodels.api.OLS", "sklearn.linear_model.LinearRegression"])
 def test_files_that_others_left_open_are_no_message(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = {"model": model.partition(".")[0]}
+    settings: dict[str, Any] = {"model": model.partition(".")[0]}
     settings["path" if settings["model"] == "statsmodels" else "estimator"] = model
     kind = ModelSettings.named(settings["model"])
     name = "fit_one" if settings["model"] == "statsmodels" else "fitted"

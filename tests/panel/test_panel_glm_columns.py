@@ -16,7 +16,7 @@ from refusal import refusal
 
 from shortloop.panel.data import from_frame
 from shortloop.panel.diagnostics.residuals import rows_of
-from shortloop.panel.fit import Fitter
+from shortloop.panel.fitting.fit import Fitter
 from shortloop.panel.formulas.equation import Equation
 from shortloop.panel.frame import fit_frame
 from shortloop.panel.models.glm import COLUMNS, Glm

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from statsmodels.discrete.truncated_model import TruncatedLFPoisson
 from statsmodels.stats.multitest import multipletests
 
+from shortloop.panel.fitting.statsmodels_fit import tests_of as found_of
 from shortloop.panel.results import correct_pvalues
-from shortloop.panel.statsmodels_fit import tests_of as found_of
 
 Data = tuple[np.ndarray, np.ndarray]
 NAMES = ("pvalues", "lower", "upper", "f_pvalue")

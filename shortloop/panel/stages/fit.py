@@ -27,10 +27,10 @@ class Fit(Stage):
 
     def open(self) -> None:
         from shortloop.panel.data import split_groups
-        from shortloop.panel.fit import Fitter
+        from shortloop.panel.fitting.fit import Fitter
+        from shortloop.panel.fitting.windows import AT_ONCE
         from shortloop.panel.formulas.equation import Equation
         from shortloop.panel.stages.panel_files import load_panel
-        from shortloop.panel.windows import AT_ONCE
 
         equation = Equation(self.model.formula, self.outcome, f"models.{self.specification}.formula")
         panel = load_panel(self.block)

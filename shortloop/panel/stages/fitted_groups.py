@@ -10,7 +10,7 @@ import numpy as np
 from shortloop.base.seeds import seed_for
 from shortloop.base.types import IntArray
 from shortloop.panel.diagnostics.residuals import Rows, rows_of
-from shortloop.panel.fit import Fitter
+from shortloop.panel.fitting.fit import Fitter
 from shortloop.panel.formulas.equation import Equation
 from shortloop.panel.stages.panel_files import load_panel
 from shortloop.panel.statistics import Status

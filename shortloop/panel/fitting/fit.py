@@ -15,6 +15,8 @@ from shortloop.base.errors import InputError
 from shortloop.base.seeds import seed_for
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.data import Panel
+from shortloop.panel.fitting.statsmodels_fit import fit_group
+from shortloop.panel.fitting.windows import parts_of_windows, rows_of_windows, windows_of, with_windows
 from shortloop.panel.formulas.design import Categories, Design, Evaluated
 from shortloop.panel.formulas.equation import CategoriesError, Equation
 from shortloop.panel.formulas.roles import role_values
@@ -34,8 +36,6 @@ from shortloop.panel.statistics import (
     empty_statistics,
     merge_terms,
 )
-from shortloop.panel.statsmodels_fit import fit_group
-from shortloop.panel.windows import parts_of_windows, rows_of_windows, windows_of, with_windows
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ class Fitter:
 
     def _tested(self, arrays: Statistics, first: int) -> Statistics:
         """Test hypotheses, compute marginal effects, and bootstrap, groups from `first` on."""
-        from shortloop.panel.hypotheses import test_all
+        from shortloop.panel.inference.hypotheses import test_all
 
         found = test_all(self._model.tests, self.names, arrays) if self._model.tests else {}
         names = (*(MARGINS if self._margins else ()), *(BOOTSTRAP if self._draws else ()))
@@ -174,12 +174,12 @@ class Fitter:
             place = [self.names.index(name) for name in design.names]
             values: Statistics = {}
             if self._margins:
-                from shortloop.panel.margins import margins_of
+                from shortloop.panel.inference.margins import margins_of
 
                 params, covariance = arrays["params"][g, place], arrays["covariance"][g][np.ix_(place, place)]
                 values = margins_of(self._model, design, params, covariance, self._level)
             if self._draws:
-                from shortloop.panel.bootstrap import wild_pvalues
+                from shortloop.panel.inference.bootstrap import wild_pvalues
 
                 seed = seed_for(getattr(self._model, "bootstrap_seed", 0), "wild", *self.keys[first + g])
                 values["pvalues_bootstrap"] = wild_pvalues(design, self._draws, seed)

@@ -1,0 +1,1 @@
+"""Fits of one model in every group, or in windows of its rows."""

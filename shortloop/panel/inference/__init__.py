@@ -1,0 +1,1 @@
+"""Inference beyond coefficients: hypotheses, marginal effects, the wild cluster bootstrap."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ class Batch(Generic[Key]):
 
     units: list[bytes]
     since: float
+    queued: float = 0.0  # s of work that was handed out to each worker before it
     where: str = ""  # the node that it is for; empty: any
     keys: list[Key] = field(default_factory=list)
     is_done: bool = False
@@ -36,6 +38,7 @@ class HandedOut(Generic[Key]):
     def __init__(self, batches: Batches[bytes]) -> None:
         self._batches = batches
         self._out: dict[Key, Batch[Key]] = {}
+        self._workers = 1
         self._again: list[list[bytes]] = []  # batches that came to a node that lacked something
 
     def __iter__(self) -> Iterator[Key]:
@@ -50,26 +53,32 @@ class HandedOut(Generic[Key]):
 
     def has_room(self, workers: int, ahead: int, elastic: bool) -> bool:
         """True if workers should get another batch, so that none waits for the next."""
-        out = self.batches()
+        out, self._workers = self.batches(), max(workers, 1)
         if len(out) < ahead * workers:
             return True
         if not elastic or len(out) >= MOST * workers:
             return False
-        return sum(self._batches.expected(each.units) for each in out) < BACKLOG * workers
+        return self._expected() < BACKLOG * workers
 
     def next(self) -> Batch[Key] | None:
         """Return the next batch to hand out, if there is one; at the end, one that is late comes again."""
         units = self._again.pop() if self._again else self._batches.next()
         now = time.monotonic()
         if units:
-            return Batch(units, now)
+            queued = self._expected() / self._workers
+            return Batch(units, now, queued if queued < math.inf else 0.0)
         late = [
             each
             for each in self.batches()
             if len(each.keys) == 1
-            and now - each.since > max(LATE, TIMES_EXPECTED * self._batches.expected(each.units))
+            and now - each.since - each.queued
+            > max(LATE, TIMES_EXPECTED * self._batches.expected(each.units))
         ]
         return min(late, key=lambda each: each.since, default=None)
+
+    def _expected(self) -> float:
+        """Seconds of one worker for all unfinished batches; infinite before any was computed."""
+        return sum(self._batches.expected(each.units) for each in self.batches())
 
     def add(self, key: Key, batch: Batch[Key]) -> None:
         batch.keys.append(key)

@@ -28,6 +28,7 @@ from shortloop.panel.report.panel_page import (
     _estimates,
     drawings,
     estimates_figure,
+    page_of,
     pvalues_figure,
 )
 from shortloop.panel.results import OURS, Results
@@ -226,3 +227,25 @@ def test_names_of_groups_that_our_columns_have() -> None:
     assert float(row["low"]) < float(row["estimate"]) < float(row["high"])
     with refusal("duplicate column"):
         fitted("firm", "firm")
+
+
+def test_groups_are_named_and_one_huge_interval_flattens_nobody() -> None:
+    few, many = some(11), replace(some(60), chosen=("firm 7",))
+    few.arrays["lower"][4, 0], few.arrays["upper"][4, 0] = -1e6, 1e6
+    panels = estimates_figure(few).axes
+    order = np.argsort(few.arrays["params"][:, 0], kind="stable")
+    assert [each.get_text() for each in panels[0].get_xticklabels()] == [f"firm {g}" for g in order]
+    for panel, j in zip(panels, range(3), strict=True):
+        low, high = panel.get_ylim()
+        assert high - low < 4 * np.ptp(few.arrays["params"][:, j]) + 4
+    (tick,) = estimates_figure(many).axes[0].get_xticks()
+    assert tick == np.flatnonzero(np.argsort(many.arrays["params"][:, 0], kind="stable") == 7)[0]
+
+
+def test_nothing_is_drawn_where_nothing_fitted() -> None:
+    shown = replace(some(5), left=Counter({"a row nearly alone decides its own fit": 2}))
+    (section,) = page_of(Content({"name": "p"}, (shown,), (), {}, "")).sections
+    (left,) = [table for table in section.tables if table.title == "Fitted by statsmodels"]
+    assert left.rows[0].cells == ("2",)
+    shown.arrays["status"][:] = Status.SINGULAR
+    assert [*drawings(Content({}, (shown,), (), {}, ""))] == []

@@ -77,7 +77,7 @@ def coefficient_figure(
             axes.hlines(up, numbers[:, 1], numbers[:, 2], color=colour, linewidth=1.2)
             axes.plot(numbers[:, 0], up, "o", color=colour, markersize=3.5, label=words.get(spec, spec))
             drawn.append(numbers)
-        low, high, cut = _limits(np.concatenate(drawn))
+        low, high, cut = limits_of(np.concatenate(drawn))
         if cut:
             axes.set_xlim(low, high)
         axes.axvline(0.0, color=GREY, linewidth=0.8)
@@ -101,7 +101,7 @@ def coefficient_figure(
         return figure
 
 
-def _limits(numbers: FloatArray) -> tuple[float, float, int]:
+def limits_of(numbers: FloatArray) -> tuple[float, float, int]:
     """Find the ends of the axis, and count intervals beyond."""
     widths = numbers[:, 2] - numbers[:, 1]
     known = widths[np.isfinite(widths)]

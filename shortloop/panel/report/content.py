@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from shortloop.base.plain import Plain
 from shortloop.base.types import FloatArray, IntArray
+from shortloop.panel.diagnostics import BY_NAME
 from shortloop.panel.formulas.expressions import with_outcome
 from shortloop.panel.results import group_columns
-from shortloop.panel.statistics import Status
+from shortloop.panel.statistics import Reason, Status
 from shortloop.report.page import Source, csv_text, source_of, thread_note
 from shortloop.stages.results import Result, upstream
 
 ALPHA = 0.05
 BINS = 20  # of the histograms of p
+NOT_COMPILED = "no compiled code for such a fit"
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,8 @@ class Shown:
     level: float  # of the confidence intervals
     scored: tuple[str, ...] = ()  # cross-validated scores
     hypotheses: tuple[str, ...] = ()  # that were tested
+    chosen: tuple[str, ...] = ()  # groups that the panel names for diagnostics
+    left: Mapping[str, int] = field(default_factory=dict)  # groups fitted by statsmodels, by the reason
     is_predicted: bool = False  # predictions of rows are beside the page
 
     @property
@@ -98,8 +103,21 @@ def _shown(result: Result, chain: Sequence[Result], drawn: Result | None, panel:
         level=float(str(fits[0].options["level"])),
         scored=tuple(facts.get("scores", ())),
         hypotheses=tuple(facts.get("tests", ())),
+        chosen=tuple(name for name, why in pages if why == BY_NAME),
+        left=_left(result.tables["fits"]),
         is_predicted=predict is not None and facts["specification"] in (predict["models"] or panel["models"]),
     )
+
+
+def _left(fits: Any) -> Counter[str]:
+    """Count the fits that compiled code left to statsmodels by the reason."""
+    reasons = {reason.said for reason in Reason} - {""}
+    found: Counter[str] = Counter()
+    some = fits[fits["path"] == "statsmodels"]
+    for said, status in zip(some["said"], some["status"], strict=True):
+        why = next((text for text in said.split("; ") if text in reasons), "")
+        found[why or (NOT_COMPILED if status == "fitted" else status)] += 1
+    return found
 
 
 def _sibling(result: Result) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 
 from shortloop.base.text import counted
 from shortloop.panel.diagnostics import DIAGNOSTICS
+from shortloop.panel.paper.plot import limits_of
 from shortloop.panel.report.content import (
     ALPHA,
     BINS,
@@ -45,13 +46,15 @@ if TYPE_CHECKING:
 COLUMNS = 3
 HEIGHT = 1.4  # inches, of the frame of a panel
 LISTED = 20  # most groups that the page lists
+NAMED = 12  # groups of a figure that all have their names in it; of more, those that were chosen by name
 CORRECTIONS = {
     "none": "",
     "holm": " and corrected for their number (Holm)",
     "fdr_bh": " and corrected for their number (false discovery rate, Benjamini and Hochberg)",
 }
 
-READS = ("arrays", "corrected", "fitted", "keys", "name", "names")  # fields of `Shown` that the figures read
+READS = ("arrays", "chosen", "corrected", "fitted", "keys", "name", "names")
+"""Fields of `Shown` that the figures read."""
 
 
 def _panels(what: str, draw: Callable[[Axes, Shown, int], None], shown: Shown) -> Figure:
@@ -72,13 +75,20 @@ def _panels(what: str, draw: Callable[[Axes, Shown, int], None], shown: Shown) -
 
 def _coefficient(axes: Axes, shown: Shown, j: int) -> None:
     """Plot estimates of each group with their intervals, ascending."""
-    _, params, lower, upper = sorted_estimates(shown, j)
+    groups, params, lower, upper = sorted_estimates(shown, j)
     place = np.arange(len(params))
     axes.fill_between(place, lower, upper, color=BLUE, alpha=0.25, linewidth=0, step="mid")
     axes.plot(place, params, color=BLUE, linewidth=1.2)
     axes.axhline(0.0, color=GREY, linewidth=0.8)
     if len(params):
         axes.axhline(float(np.median(params)), color=VERMILION, linewidth=1.0, linestyle="--")
+    low, high, cut = limits_of(np.column_stack([params, lower, upper]))
+    if cut:  # else one huge interval flattens all others
+        axes.set_ylim(low, high)
+    for_all = len(groups) <= NAMED
+    names = [" ".join(shown.keys[g]) for g in groups]
+    if some := [i for i, name in enumerate(names) if for_all or name in shown.chosen]:
+        axes.set_xticks(some, [short(names[i], 14) for i in some], rotation=90)
     axes.set_xlabel("groups, sorted")
     axes.set_ylabel("estimate")
 
@@ -121,8 +131,8 @@ def drawings(content: Content) -> Iterator[Drawing[Shown]]:
 
 
 def _has(shown: Shown, name: str) -> bool:
-    """False if a model lacks such statistics, as a forest p."""
-    return not shown.scored or bool(np.isfinite(shown.arrays[name]).any())
+    """False if no fit has such a statistic, as p of a forest."""
+    return bool(np.isfinite(np.asarray(shown.arrays[name], np.float64)[shown.fitted]).any())
 
 
 def sentences(shown: Shown) -> tuple[str, ...]:
@@ -140,7 +150,7 @@ def page_of(content: Content) -> Page:
         provenance = provenance_rows(shown.sources)
         figures = tuple(each.figure(number, provenance) for number, each in numbered if each.result is shown)
         found = (_coefficients(shown),) if _has(shown, "params") else ()
-        tables = (*_scores(shown), *found, *_tests(shown), _statuses(shown), *_groups(shown))
+        tables = (*_scores(shown), *found, *_tests(shown), _statuses(shown), *_left(shown), *_groups(shown))
         said = sentences(shown)
         sections.append(PageSection(slug(shown.name), shown.name, said, figures, tables, _links(shown)))
     return Page(
@@ -225,6 +235,13 @@ def _coefficients(shown: Shown) -> PageTable:
         caption += f"; how many of them have a small p, as it is{CORRECTIONS[shown.correction]}"
     caption += "."
     return PageTable("Coefficients", caption, "coefficient", tuple(columns), tuple(rows))
+
+
+def _left(shown: Shown) -> tuple[PageTable, ...]:
+    most_first = sorted(shown.left.items(), key=lambda reason: -reason[1])
+    rows = [TableRow(why, (f"{count:,}",)) for why, count in most_first]
+    caption = "Of these, compiled code does not guarantee the digits, or there is none."
+    return (PageTable("Fitted by statsmodels", caption, "why", ("groups",), tuple(rows)),) if rows else ()
 
 
 def _estimates(median: float, lower: float, upper: float) -> tuple[str, str]:

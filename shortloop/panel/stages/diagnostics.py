@@ -37,11 +37,12 @@ class Diagnostics(CollectingStage):
     rows: Job | None  # numbers of the rows in the file; None: they have none
 
     def open(self) -> None:
+        from shortloop.panel.diagnostics import BY_NAME
         from shortloop.panel.diagnostics.group_page import page_without_plots
 
         self._place = {tuple(key): place for place, key in enumerate(self.results.facts["keys"])}
         chosen = [] if self.named is None else [tuple(group) for group in self.named.facts["groups"]]
-        self._pages = [(key, "chosen by name") for key in chosen]
+        self._pages = [(key, BY_NAME) for key in chosen]
         self._pages += [(key, why) for key, why in self._worst() if key not in set(chosen)]
         self._find_groups()
         page_without_plots(self._head("", "", ""), [""])  # loads plotting code, which forked processes share

@@ -121,7 +121,7 @@ class DaskEngine(Engine):
         # Dask counts neither memory nor several threads of a task: then no batch may wait at a worker.
         counts = asked.keys().isdisjoint(("cores", "memory"))
         while out.has_room(workers, AHEAD if counts else 1, self._is_elastic and counts):
-            if (batch := out.next()) is None:
+            if (batch := out.next(again=not done.has_ready())) is None:  # which may have it
                 return
             given = (*arguments(_compute, supplies.work), batch.units)
             key = f"compute_batch-{uuid.uuid4()}"

@@ -38,6 +38,7 @@ class HandedOut(Generic[Key]):
     def __init__(self, batches: Batches[bytes]) -> None:
         self._batches = batches
         self._out: dict[Key, Batch[Key]] = {}
+        self._second: set[Key] = set()  # tasks of batches that were handed out before
         self._workers = 1
         self._again: list[list[bytes]] = []  # batches that came to a node that lacked something
 
@@ -60,13 +61,15 @@ class HandedOut(Generic[Key]):
             return False
         return self._expected() < BACKLOG * workers
 
-    def next(self) -> Batch[Key] | None:
-        """Return the next batch to hand out, if there is one; at the end, one that is late comes again."""
+    def next(self, again: bool = True) -> Batch[Key] | None:
+        """Return the next batch to hand out, if there is one; at the end, one that is late comes `again`."""
         units = self._again.pop() if self._again else self._batches.next()
         now = time.monotonic()
         if units:
             queued = self._expected() / self._workers
             return Batch(units, now, queued if queued < math.inf else 0.0)
+        if not again or len(self._second) >= self._workers:  # nobody idles: these wait
+            return None
         late = [
             each
             for each in self.batches()
@@ -81,6 +84,8 @@ class HandedOut(Generic[Key]):
         return sum(self._batches.expected(each.units) for each in self.batches())
 
     def add(self, key: Key, batch: Batch[Key]) -> None:
+        if batch.keys:
+            self._second.add(key)
         batch.keys.append(key)
         self._out[key] = batch
 
@@ -95,6 +100,7 @@ class HandedOut(Generic[Key]):
         """
         batch = self._out.pop(key)
         batch.keys.remove(key)
+        self._second.discard(key)
         counts = not batch.is_done and not (reply.lost and batch.keys)
         batch.is_done = batch.is_done or counts
         if reply.missing is not None:

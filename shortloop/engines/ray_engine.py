@@ -61,6 +61,7 @@ class RayEngine(Engine):
         out: HandedOut[Any] = HandedOut(batches)
         sending: dict[Any, str] = {}  # parcels, to which cache
         looked, workers = -LOOK_EVERY, 1
+        ready: list[Any] = []
         try:
             while True:
                 if time.monotonic() > looked + LOOK_EVERY:
@@ -69,7 +70,7 @@ class RayEngine(Engine):
                 sending |= self._sent(supplies)
                 if supplies.work is not work:
                     work, put = supplies.work, _put(supplies.work)
-                self._hand_out(supplies, put, out, workers, Resources.of(asked))
+                self._hand_out(supplies, put, out, workers, Resources.of(asked), again=not ready)
                 if out.is_over and not (supplies.under_way and batches.has_next()):
                     return
                 if not [*out, *sending]:
@@ -89,14 +90,20 @@ class RayEngine(Engine):
                     ray.cancel(each, force=True)
 
     def _hand_out(
-        self, supplies: Supplies, given: Sequence[Any], out: HandedOut[Any], workers: int, needed: Resources
+        self,
+        supplies: Supplies,
+        given: Sequence[Any],
+        out: HandedOut[Any],
+        workers: int,
+        needed: Resources,
+        again: bool,
     ) -> None:
         """Submit batches to all nodes that may have some."""
         more = {"num_cpus": needed.cores, "num_gpus": needed.gpus or None, "memory": needed.memory or None}
         while out.has_room(workers, AHEAD, self._is_elastic):
             if (node := self._where_to(supplies, out, needed)) == NOWHERE:
                 return
-            if (batch := out.next()) is None:
+            if (batch := out.next(again)) is None:
                 return
             compute = self._compute.options(scheduling_strategy=_only(node) if node else "DEFAULT", **more)
             batch.where = node

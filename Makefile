@@ -2,8 +2,9 @@
 # make test   set up, run all tests but the slow ones, or those that TESTS names
 # make docs   set up, build the pages of docs/ in docs/_build; warnings are errors
 # make dist   set up, build wheel and sdist in dist/
-# make soak   kill processes, edit pipelines, panels and units, damage recordings at random, for long,
-#              and compute random studies and panels in another way (KILLS, EDITS, MUTANTS, STUDIES, PANELS, SEED)
+# make soak   kill processes, break clusters, edit pipelines, panels and units, damage recordings at random, for long,
+#              and compute random studies and panels in another way
+#              (KILLS, CLUSTERS, EDITS, MUTANTS, STUDIES, PANELS, SEED)
 # make bench  measure how fast it is on this machine (PARTICIPANTS, RUNS, PARTS, QUICK=1);
 #              PARTS=loop AGAINST=COMMIT compares the loop with that of a commit (CASES: groups of cases)
 PYTHON ?= python3
@@ -15,6 +16,7 @@ SCRIPT ?= build_pipeline
 PARTICIPANTS ?= 18
 RUNS ?= 3
 KILLS ?= 200
+CLUSTERS ?= 200
 EDITS ?= 500
 MUTANTS ?= 60000
 STUDIES ?= 40
@@ -78,10 +80,11 @@ dist: $(READY)
 soak: SEED := $(SEED)
 soak: $(READY)
 	@echo "SEED=$(SEED)"
-	env -u PYTHONDONTWRITEBYTECODE KILLS=$(KILLS) EDITS=$(EDITS) MUTANTS=$(MUTANTS) \
+	env -u PYTHONDONTWRITEBYTECODE KILLS=$(KILLS) CLUSTERS=$(CLUSTERS) EDITS=$(EDITS) MUTANTS=$(MUTANTS) \
 		STUDIES=$(STUDIES) PANELS=$(PANELS) SEED=$(SEED) \
 		$(BIN)/python -m pytest --capture=no --timeout=0 --hypothesis-seed=$(SEED) \
-		tests/live/test_live_faults_random.py tests/live/test_live_engines_random.py tests/live/test_live_property.py \
+		tests/live/test_live_faults_random.py tests/live/test_live_engines_random.py \
+		tests/live/test_live_cluster_faults.py tests/live/test_live_property.py \
 		tests/live/test_live_property_eeg.py tests/live/test_live_property_panel.py \
 		tests/live/test_live_property_units.py \
 		tests/eeg tests/panel/test_panel_judged.py

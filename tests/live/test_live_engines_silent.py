@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from deploy_compose import free_port, listens
 from live_project import fixture_of, script, wait_for
-from waiting_project import HOST, Cluster, Waiting
+from waiting_project import HIDDEN, HOST, Cluster, Waiting
 
 from shortloop.base.extras import is_installed
 
@@ -184,18 +184,6 @@ def test_what_is_missing_for_tls_is_named(project: Waiting, cluster: Cluster) ->
     said, _ = run.communicate(timeout=60)
     assert run.returncode == 1
     assert "set ca, certificate, key in the table [engine]" in said
-
-
-HIDDEN = """\
-import sys
-
-class Hidden:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] == "shortloop":
-            raise ModuleNotFoundError(f"No module named {name!r}")
-
-sys.meta_path.insert(0, Hidden())
-"""
 
 
 @pytest.fixture

@@ -65,6 +65,19 @@ def main(run, settings: Waits):
 """
 
 
+HIDDEN = """\
+import sys
+
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "shortloop":
+            raise ModuleNotFoundError(f"No module named {name!r}")
+
+sys.meta_path.insert(0, Hidden())
+"""
+"""A `sitecustomize` with which a process finds no Shortloop."""
+
+
 class Waiting(EmptyProject):
     sources: ClassVar = {
         **stages("\n".join([METHODS, *(ASKING.format(name=name, asks=each) for name, each in ASKS.items())])),

@@ -244,6 +244,7 @@ def test_groups_are_named_and_one_huge_interval_flattens_nobody() -> None:
 
 def test_nothing_is_drawn_where_nothing_fitted() -> None:
     shown = replace(some(5), left=Counter({"a row nearly alone decides its own fit": 2}))
+    shown = replace(shown, arrays={**shown.arrays, "bse": shown.arrays["pvalues"]})
     (section,) = page_of(Content({"name": "p"}, (shown,), (), {}, "")).sections
     (left,) = [table for table in section.tables if table.title == "Fitted by statsmodels"]
     assert left.rows[0].cells == ("2",)

@@ -80,7 +80,9 @@ class Batch:
             part, number = slice(begin, starts[last]), starts[last] - begin
             inside = starts[first : last + 1] - begin
             for j, values in enumerate(self._columns):
-                put_column(np.ascontiguousarray(values[part], np.float64), inside, j, size, regressors)
+                column = np.ascontiguousarray(values[part], np.float64).view()
+                column.flags.writeable = False  # as of a file: code is compiled for one kind only
+                put_column(column, inside, j, size, regressors)
             there = [0 if values is None else number for values in self._others]
             for row, values in zip(others, self._others, strict=True):
                 if values is not None:

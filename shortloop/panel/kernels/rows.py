@@ -38,4 +38,7 @@ def numbered_in_groups(codes: IntArray, starts: IntArray) -> IntArray:
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
 def longest_of(starts: IntArray) -> int:
-    return int(np.max(np.diff(starts)))
+    longest = 0  # a loop compiles in a tenth of the time that NumPy's functions take
+    for g in range(starts.shape[0] - 1):
+        longest = max(longest, starts[g + 1] - starts[g])
+    return longest

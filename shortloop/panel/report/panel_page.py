@@ -11,7 +11,7 @@ import numpy as np
 
 from shortloop.base.text import counted
 from shortloop.panel.diagnostics import DIAGNOSTICS
-from shortloop.panel.paper.plot import limits_of
+from shortloop.panel.paper.plot import WIDE, limits_of
 from shortloop.panel.report.content import (
     ALPHA,
     BINS,
@@ -82,7 +82,7 @@ def _coefficient(axes: Axes, shown: Shown, j: int) -> None:
     axes.axhline(0.0, color=GREY, linewidth=0.8)
     if len(params):
         axes.axhline(float(np.median(params)), color=VERMILION, linewidth=1.0, linestyle="--")
-    low, high, cut = limits_of(np.column_stack([params, lower, upper]))
+    low, high, cut = _limits(shown, j)
     if cut:  # else one huge interval flattens all others
         axes.set_ylim(low, high)
     for_all = len(groups) <= NAMED
@@ -91,6 +91,11 @@ def _coefficient(axes: Axes, shown: Shown, j: int) -> None:
         axes.set_xticks(some, [short(names[i], 14) for i in some], rotation=90)
     axes.set_xlabel("groups, sorted")
     axes.set_ylabel("estimate")
+
+
+def _limits(shown: Shown, j: int) -> tuple[float, float, int]:
+    """Return the ends of the axis, and how many intervals are beyond."""
+    return limits_of(np.column_stack(sorted_estimates(shown, j)[1:]))
 
 
 def _pvalues(axes: Axes, shown: Shown, j: int) -> None:
@@ -115,6 +120,8 @@ def drawings(content: Content) -> Iterator[Drawing[Shown]]:
             f"Estimate of each group, from the smallest to the largest{interval}; the dashed line is the "
             "median. Each panel has a scale of its own."
         )
+        if any(_limits(shown, j)[2] for j in range(len(shown.names))):
+            curve += f" Intervals beyond the frame are more than {WIDE} times as long as most."
         twentieths = (
             "How many groups have a p in each twentieth. The dotted line is how many there would be on "
             "average if no group had an effect. Not corrected."

@@ -60,11 +60,13 @@ def split_groups(starts: IntArray, rows: int) -> list[slice]:
 def sorted_rows(codes: IntArray, groups: int) -> tuple[IntArray, IntArray]:
     """Sort rows by group, (rows,), those of one in their order; with the first place of each, and the end."""
     # codes: (rows,); negative: no group, the row is left out. NumPy sorts 16 bits in linear time.
-    known = np.flatnonzero(codes >= 0)
-    order = known[np.argsort((codes[known] & 0xFFFF).astype(np.uint16), kind="stable")]
-    for shift in range(16, groups.bit_length(), 16):
-        order = order[np.argsort((codes[order] >> shift & 0xFFFF).astype(np.uint16), kind="stable")]
-    return order, np.concatenate([[0], np.cumsum(np.bincount(codes[known], minlength=groups))])
+    known = np.flatnonzero(codes >= 0) if codes.min(initial=0) < 0 else None
+    codes = codes if known is None else codes[known]
+    order = np.argsort(codes.astype(np.uint16), kind="stable")
+    for shift in range(16, (groups - 1).bit_length(), 16):
+        order = order[np.argsort((codes[order] >> shift).astype(np.uint16), kind="stable")]
+    starts = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=groups))])
+    return order if known is None else known[order], starts
 
 
 def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel:

@@ -26,6 +26,7 @@ NOISE = 3.0  # times the spread of the runs before
 GAUSSIAN = 1.4826  # standard deviation by median absolute deviation (Rousseeuw and Croux 1993)
 LASTING = 0.8  # of the runs since a loss are slower than noise explains
 AS_BEFORE = 0.05  # processor time of a unit that differs by less has not changed
+EXPLAINS = 1 / 3  # share of a loss that its processor time has to be, if computing is the reason
 
 
 class Past(NamedTuple):
@@ -60,7 +61,7 @@ class Loss(NamedTuple):
     last: Point  # before
     factor: float  # times as long as before
     noise: float  # spread of the runs before, as a share
-    cpu: float | None  # times as much processor time for a unit
+    cpu: float | None  # the factor by which more processor time for a unit would have made it longer
 
 
 @dataclass(frozen=True)
@@ -128,8 +129,8 @@ def _pasts(run: RunRecord, jobs: Iterator[tuple[str, str]]) -> Iterator[Past]:
                 yield Past(job, partition, speed)
 
 
-Usual = Mapping[tuple[object, ...], tuple[float, float | None]]
-"""Median seconds and processor seconds of comparable jobs."""
+Usual = Mapping[tuple[object, ...], tuple[float, float | None, float]]
+"""Median seconds, processor seconds and seconds of all processes of comparable jobs."""
 
 
 def _usual(pasts: Iterator[Past]) -> Usual:
@@ -137,7 +138,11 @@ def _usual(pasts: Iterator[Past]) -> Usual:
     for past in pasts:
         alike[past.like].append(past.speed)
     return {
-        like: (median(each.seconds for each in speeds), _median([each.cpu for each in speeds]))
+        like: (
+            median(each.seconds for each in speeds),
+            _median([each.cpu for each in speeds]),
+            median(each.core_seconds for each in speeds),
+        )
         for like, speeds in alike.items()
         if len(speeds) > 1
     }
@@ -154,10 +159,10 @@ def _point(run: int, began: float, pasts: Sequence[Past], usual: Usual) -> Point
     relative, cpu = [], []
     for past in pasts:
         if past.like in usual:
-            long, computes = usual[past.like]
+            long, computes, whole = usual[past.like]
             relative.append(math.log(long / past.speed.seconds))
-            if computes and past.speed.cpu:
-                cpu.append(math.log(past.speed.cpu / computes))
+            if computes and past.speed.cpu:  # against all of the time: of units that wait, it is hardly any
+                cpu.append(math.log(max(1.0 + (past.speed.cpu - computes) / max(whole, computes), 0.01)))
     means = [math.exp(fmean(each)) if each else None for each in (relative, cpu)]
     return Point(run, began, tuple(past.job for past in pasts), units / seconds, seconds, *means)
 
@@ -172,8 +177,8 @@ def loss_in_words(history: History) -> str:
     cause = ""
     if loss.cpu is not None:
         cause = ", and so is the processor time of a unit: the computation itself"
-        if loss.cpu < 1 + AS_BEFORE:
-            cause = ", its processor time is as before: the machine was busy, or workers wait or idle"
+        if loss.cpu - 1 < max(AS_BEFORE, EXPLAINS * (loss.factor - 1)):
+            cause = ", its processor time hardly is: the machine was busy, or workers wait or idle"
     longer = f"{loss.factor:.2f} × as long as before (noise ±{loss.noise:.0%})"
     hint = f"`shortloop compare {loss.last.jobs[0]} {loss.since.jobs[0]}` says what differs"
     return f"slower since run {loss.since.run}: {longer}{cause}; {hint}"

@@ -54,17 +54,22 @@ quiet_from = 0.0  # time, of the system's monotonic clock, from which on that ma
 later: list[str] = []  # modules of announced jobs that have not begun, to import while there is nothing else
 _announced_here: dict[Lane, dict[str, Plain]] = {}  # by this process
 _jobs: dict[Lane, int] = {}  # that this process has announced
+_in_part: set[Lane] = set()  # announced without the libraries that few jobs need
 
 
 def announce(method: str, modules: Sequence[str] = (), later: Callable[[], Iterable[Lane]] = tuple) -> None:
     """Announce a job of a method to the process that forks it, and methods of jobs that come later."""
     file, lane = find_method(method)[1], (method, tuple(modules))
     _jobs[lane] = _jobs.get(lane, 0) + 1
-    if (lane not in _announced_here or _jobs[lane] == MANY) and declares_code(file):
+    is_new = lane not in _announced_here
+    if (is_new or (_jobs[lane] == MANY and lane in _in_part)) and declares_code(file):
         beside = sorted(code_state(file, modules).modules.keys() - code_state(file).modules.keys())
         entry: dict[str, Plain] = {"method": method, "named": list(modules), "beside": [*beside]}
-        names = imports_of(method, modules)
-        _announced_here[lane] = entry | {"modules": names if _jobs[lane] == MANY else _needed(method, names)}
+        imports = imports_of(method, modules)
+        needed = _needed(method, imports)
+        if is_new and len(needed) < len(imports):
+            _in_part.add(lane)
+        _announced_here[lane] = entry | {"modules": needed if is_new else imports}
         of_later = dict.fromkeys(name for each in later() for name in _needed_if_possible(*each))
         note = {"pid": os.getpid(), "jobs": [*_announced_here.values()], "later": [*of_later]}
         write_atomically(_note(), json.dumps(note))
@@ -72,7 +77,8 @@ def announce(method: str, modules: Sequence[str] = (), later: Callable[[], Itera
 
 def import_all(names: Iterable[str]) -> None:
     """Import modules, except those that fail: the job that needs one reports it better."""
-    new = [name for name in names if name not in _imported_already]
+    if not (new := [name for name in names if name not in _imported_already]):
+        return
     before = {*sys.modules}
     _imported_already.update(new)
     for name in new:
@@ -80,13 +86,12 @@ def import_all(names: Iterable[str]) -> None:
             _import(name)
     with contextlib.suppress(Exception):
         _load_compiled(sys.modules.keys() - before)
-    if new:
-        threads.found_pools()  # after all, as it looks through the libraries that are loaded
-        # Freed memory is kept in this process and its forks, because the system gives it page by page.
-        with contextlib.suppress(AttributeError, OSError):  # glibc alone has it
-            mallopt = ctypes.CDLL(None).mallopt
-            mallopt(M_MMAP_THRESHOLD, LARGEST_KEPT)
-            mallopt(M_TRIM_THRESHOLD, MOST_KEPT)
+    threads.found_pools()  # after all, as it looks through the libraries that are loaded
+    # Freed memory is kept in this process and its forks, because the system gives it page by page.
+    with contextlib.suppress(AttributeError, OSError):  # glibc alone has it
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(M_MMAP_THRESHOLD, LARGEST_KEPT)
+        mallopt(M_TRIM_THRESHOLD, MOST_KEPT)
 
 
 def modules_beside(method: str, modules: Sequence[str]) -> set[str]:
@@ -100,6 +105,7 @@ def forget() -> None:
     """Withdraw what this run has announced."""
     _announced_here.clear()
     _jobs.clear()
+    _in_part.clear()
     _note().unlink(missing_ok=True)
 
 

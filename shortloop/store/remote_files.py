@@ -24,6 +24,7 @@ ATOMIC = {"s3", "s3a", "gs", "gcs", "abfs", "az", "adl", "oss", "r2", "memory"}
 """Stores that write objects atomically; elsewhere, a file is written under another name and moved."""
 TIMES = ("LastModified", "mtime", "updated", "last_modified", "modified", "created")  # of fsspec's stores
 TAGS = ("ETag", "etag", "md5Hash", "content_md5", "generation", "Content-MD5", "Digest")
+SETTLED = 2.0  # s after which a file of this time is no longer written to
 LIBRARIES = {"s3": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "sftp": "paramiko", "ssh": "paramiko"}
 
 
@@ -111,15 +112,18 @@ class RemoteFiles:
         except FileNotFoundError:
             return None
 
-    def state(self, path: str) -> dict[str, str]:
-        """Properties of a file that change with its content, as far as the store has any."""
+    def state(self, path: str) -> tuple[dict[str, str], bool]:
+        """Return properties of a file; True if another content has others."""
         fs, root = self._place()
         fs.invalidate_cache()
         info = fs.info(f"{root}/{path}")
         if info.get("type") == "directory":
             raise InputError("an input is not a file", found=f"the folder {path}", hint="give a file")
         found = {name: str(info[name]) for name in ("size", *TAGS, *TIMES) if info.get(name) is not None}
-        return found if found.keys() - {"size"} else {**found, "asked": uuid.uuid4().hex}
+        # A time in whole seconds may be that of two contents, until it is over.
+        written = _written(info)
+        is_settled = written is not None and (written % 1 > 0 or time.time() - written >= SETTLED)
+        return found, is_settled or not found.keys().isdisjoint(TAGS)
 
     def every(self, below: str) -> Iterator[tuple[str, int, float]]:
         """Path, size in bytes and age in seconds of each file below a folder."""
@@ -190,8 +194,14 @@ class RemoteFiles:
 
 def _age(info: dict[str, Any], now: float) -> float:
     """Seconds since something was written, as far as the store says when."""
+    written = _written(info)
+    return 0.0 if written is None else now - written
+
+
+def _written(info: dict[str, Any]) -> float | None:
+    """Return when something was written, in seconds since 1970; None if the store does not say."""
     for when in filter(None, map(info.get, TIMES)):
         if isinstance(when, str):
             when = datetime.fromisoformat(when)
-        return now - (when.timestamp() if isinstance(when, datetime) else float(when))
-    return 0.0
+        return when.timestamp() if isinstance(when, datetime) else float(when)
+    return None

@@ -41,8 +41,9 @@ def local_copy(address: str) -> tuple[Path, str]:
     at = address.rindex("/") + 1
     files, name = RemoteFiles(address[:at], "an input file"), address[at:]
     try:
-        state = _answered(files, lambda: files.state(name))
-        copy = folder / digest(state) / (re.sub(r"[?#].*", "", name) or "file")
+        state, is_sure = _answered(files, lambda: files.state(name))
+        version = state if is_sure else {**state, "asked": uuid.uuid4().hex}
+        copy = folder / digest(version) / (re.sub(r"[?#].*", "", name) or "file")
         if not copy.is_file():
             _fetch(files, name, state, copy, known)
     except FileNotFoundError:
@@ -69,14 +70,14 @@ def local_copy(address: str) -> tuple[Path, str]:
 
 def _fetch(files: RemoteFiles, name: str, state: dict[str, str], copy: Path, address: str) -> None:
     """Put a file into its place when all of it is here, and delete copies of older versions."""
-    size = int(state.get("size", 0))
-    if size >= LARGE:
+    size = int(state["size"]) if "size" in state else None  # some stores do not say
+    if size is not None and size >= LARGE:
         print(one_line(f"fetching {address}, {amount(size)}"), file=sys.stderr)
     copy.parent.mkdir(parents=True, exist_ok=True)
     part = copy.with_name(f".{uuid.uuid4().hex}")
     try:
         files.fetching.wait([files.fetching.submit(lambda: files.fetch(name, part))], PATIENCE)
-        if _answered(files, lambda: files.state(name)) != state or part.stat().st_size != size:
+        if _answered(files, lambda: files.state(name))[0] != state or size not in (None, part.stat().st_size):
             hint = "wait until it is complete, and run again"
             raise InputError("an input file changes while it is fetched", found=address, hint=hint)
         part.replace(copy)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -83,6 +85,31 @@ def test_each_version_is_fetched_once_and_known_by_its_content(address: str, fet
     write(address, b"four")
     assert run.file(address) == before  # all of a run reads one version
     assert len(fetched) == 3
+
+
+@pytest.mark.parametrize("says", [("mtime", "size"), ("size",), ()])
+def test_contents_of_one_second_are_told_apart(
+    project: Path, tmp_path: Path, fetched: list[str], monkeypatch: pytest.MonkeyPatch, says: tuple[str, ...]
+) -> None:
+    """Also where a store says nothing of a file that changes with its content."""
+    original, address = LocalFileSystem.info, f"file://{tmp_path}/x.txt"
+
+    def info(files: LocalFileSystem, path: Any, **more: Any) -> dict[str, Any]:
+        found = original(files, path, **more)
+        return {name: int(each) for name, each in found.items() if name in says} | {"type": found["type"]}
+
+    monkeypatch.setattr(LocalFileSystem, "info", info)
+    for ago in (0, 60):
+        written = int(time.time()) - ago
+        for content in (b"one", b"two"):
+            (tmp_path / "x.txt").write_bytes(content)
+            os.utime(tmp_path / "x.txt", (written, written))
+            if not ago:
+                assert Finding("x").file(address).path.read_bytes() == content
+        Finding("x").file(address)
+    before = len(fetched)
+    assert Finding("x").file(address).path.read_bytes() == b"two"
+    assert len(fetched) == before + ("mtime" not in says)
 
 
 def test_without_its_store_the_copy_counts(

@@ -1,4 +1,4 @@
-"""Imports of rows as columns, with the rows of each group one after the other; datasets of exax."""
+"""Imports of rows as columns, group by group, and where in their file these rows are; datasets of exax."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from shortloop.base.errors import InputError
 from shortloop.stages.dataset import Dataset
 from shortloop.stages.results import open_result
-from shortloop.stages.stage import File, Finished, Outputs, Stage
+from shortloop.stages.stage import File, Finished, Job, Outputs, Stage, Values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,6 +52,26 @@ class ImportDataset(Stage):
         from shortloop.panel.stages.panel_files import import_results
 
         return import_results(from_frame(frame_of(self.rows, self.columns, self.order), self.by, self.blocks))
+
+
+class RowNumbers(Stage):
+    """Row numbers: places of each group's rows in the file."""
+
+    panel: Job  # not of blocks, so that no fit depends on the order of the file
+
+    def is_small(self) -> bool:
+        return True
+
+    def finish(self, out: Outputs) -> Finished:
+        import numpy as np
+
+        from shortloop.panel.stages.panel_files import load_panel
+
+        panel = load_panel(self.panel)
+        kind = np.int32 if panel.source_rows < 2**31 - 1 else np.int64
+        numbers = Values((panel.origins() + 1).astype(kind), "rows", "number in the file, from 1")
+        starts = Values(panel.starts, "bounds of groups", "first row of each group, and the end of the last")
+        return Finished({"keys": [list(key) for key in panel.keys]}, {"numbers": numbers, "starts": starts})
 
 
 def frame_of(rows: Dataset, columns: Sequence[str] = (), order: str = "") -> pd.DataFrame:

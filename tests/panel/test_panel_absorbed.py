@@ -213,7 +213,7 @@ def test_residuals_of_rows(effects: tuple[str, ...]) -> None:
         ({"model": "rlm", "formula": "y ~ x | firm"}, "absorbed effects for model 'ols'"),
         ({"model": "ols", "formula": "y ~ x | firm", "covariance": "HC3"}, "without HC2, HC3"),
         ({"model": "ols", "formula": "y ~ x | C(firm)"}, "not columns"),
-        ({"model": "ols", "formula": "y ~ x | firm:year"}, "absorbed effects with :"),
+        ({"model": "ols", "formula": "y ~ x | firm:year"}, "cannot be interactions"),
         ({"model": "ols", "formula": "y ~ x | 1"}, "not columns"),
         ({"model": "ols", "formula": "y ~ 1 | firm"}, "no regressor"),
         ({"model": "ols", "formula": "y ~ x | firm | year"}, "several parts"),

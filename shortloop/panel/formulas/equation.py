@@ -82,7 +82,9 @@ class Equation:
             raise self._error("absorbed effects are not columns", found, expected)
         if len(names) > len(right[1]) - ("1" in map(str, right[1])):
             raise self._error(
-                "absorbed effects with :", self.text, "columns, e.g. one of firms and years together"
+                "absorbed effects cannot be interactions",
+                self.text,
+                "columns, e.g. one of firms and years together",
             )
         self._formula = Formula(lhs=self._formula.lhs, rhs=right[0])
         return {f"effect {i}": name for i, name in enumerate(names)}

@@ -16,6 +16,7 @@ PARTS = (
     "cluster",
     "engines",
     "panel",
+    "files",
     "ladder",
     "general",
     "diagnostics",
@@ -23,6 +24,7 @@ PARTS = (
 )
 MODULES = {part: f"benchmarks.{part}" for part in PARTS} | {
     "diagnostics": "benchmarks.panel_diagnostics",
+    "files": "benchmarks.panel_files",
     "general": "benchmarks.panel_general",
 }
 ROOT = Path(__file__).resolve().parents[1]

@@ -72,6 +72,15 @@ def _general(content: dict[str, Any], note: str) -> Figure:
     return _bars("Groups × rows fitted by statsmodels, all cores", note, bars)
 
 
+def _files(content: dict[str, Any], note: str) -> Figure:
+    bars = [
+        (f"{found['shape']}: {name}", each, found["over_ours"][name], name == "fit_frame")
+        for found in content["files"]
+        for name, each in found["seconds"].items()
+    ]
+    return _bars("From a file to a table in a new process, groups × rows", note, bars)
+
+
 def _units(content: dict[str, Any], note: str) -> Figure:
     bars = [
         (f"{name}: {case}", each["seconds"][case], each["over_ours"][case], name == "Shortloop")
@@ -259,6 +268,7 @@ DRAW = {
     "chains": _chains,
     "cluster": draw_cluster,
     "engines": _engines,
+    "files": _files,
     "ladder": _ladder,
     "level": _level,
     "panel": _panel,

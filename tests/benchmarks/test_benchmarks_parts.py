@@ -40,7 +40,7 @@ def run(folder: Path, *parts: str, runs: int = 2) -> dict[str, dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    names = ("peers", "cluster", "panel", "ladder", "diagnostics", "level", "units")
+    names = ("peers", "cluster", "panel", "files", "ladder", "diagnostics", "level", "units")
     return run(tmp_path_factory.mktemp("bench"), *names)
 
 
@@ -78,6 +78,13 @@ def test_each_step_of_the_ladder_is_measured(parts: dict[str, dict[str, Any]]) -
     for before, step in pairwise(steps):
         ratios = [a / b for a, b in zip(before["seconds"]["values"], step["seconds"]["values"])]
         assert step["factor"]["values"] == pytest.approx(ratios)
+
+
+def test_files_are_timed_in_new_processes_and_in_runs(parts: dict[str, dict[str, Any]]) -> None:
+    ((measured,), (runs,)) = parts["files"]["files"], parts["files"]["runs"]
+    assert {"fit_frame", "NumPy, batched", "statsmodels on arrays"} <= measured["seconds"].keys()
+    assert min(each["min"] for each in measured["megabytes"].values()) > 10
+    assert runs["seconds"]["nothing changed"]["max"] < runs["seconds"]["first run"]["max"]
 
 
 def test_pages_of_groups_are_timed_in_every_way(parts: dict[str, dict[str, Any]]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,6 +29,7 @@ class Panel:
     notes: tuple[str, ...] = ()  # what was left out, and why
     order: IntArray | None = None  # (rows,), which row of the source each is; None: as they were
     source_rows: int = 0
+    kinds: tuple[str, ...] = ()  # of values that make groups, of `kind_of`
 
     def origins(self) -> IntArray:
         """Number of each row in the source, from 0, (rows,)."""
@@ -38,7 +40,29 @@ class Panel:
         rows = slice(int(self.starts[first]), int(self.starts[last]))
         columns = {name: column.taken(rows).trimmed() for name, column in self.columns.items()}
         starts = self.starts[first : last + 1] - self.starts[first]
-        return Panel(self.by, self.keys[first:last], starts, columns)
+        return Panel(self.by, self.keys[first:last], starts, columns, kinds=self.kinds)
+
+
+def kind_of(dtype: Any) -> str:
+    """Name what restores values of a group column from text; empty: they are texts."""
+    of = pd.api.types
+    if isinstance(dtype, pd.CategoricalDtype):
+        return kind_of(dtype.categories.dtype)
+    if of.is_bool_dtype(dtype):
+        return "bool"
+    if of.is_integer_dtype(dtype) or of.is_float_dtype(dtype):  # alike: a missing value makes floats of them
+        return "number"
+    return str(dtype) if isinstance(dtype, np.dtype) and dtype.kind == "M" else ""
+
+
+def group_values(keys: Sequence[Sequence[str]], kinds: Sequence[str], place: int) -> np.ndarray:
+    """Restore the values of a group column, (groups,), by its place in `keys`."""
+    kind = kinds[place] if place < len(kinds) else ""
+    texts = np.array([key[place] for key in keys], str if kind else object)
+    if kind == "number":
+        whole = [text.removeprefix("-").isdecimal() for text in texts.tolist()]
+        return pd.Series([*map(int, texts)]).to_numpy() if all(whole) else texts.astype(np.float64)
+    return texts == "True" if kind == "bool" else texts.astype(kind or object)
 
 
 def block_of(key: Sequence[str], blocks: int) -> int:
@@ -115,7 +139,8 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
             notes += [f"{name}: {note}"] if note else []
             if column is not None:
                 columns[str(name)] = column if order is None else column.taken(order)
-    return Panel(tuple(by), keys, starts, columns, tuple(notes), order, len(frame))
+    kinds = tuple(kind_of(frame[name].dtype) for name in by)
+    return Panel(tuple(by), keys, starts, columns, tuple(notes), order, len(frame), kinds)
 
 
 def _is_numpy(values: pd.Series, kinds: str) -> bool:

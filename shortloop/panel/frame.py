@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from shortloop.base.errors import InputError
-from shortloop.panel.data import from_frame
+from shortloop.panel.data import from_frame, group_values
 from shortloop.panel.fitting.fit import Fitter
 from shortloop.panel.formulas.equation import Equation
 from shortloop.panel.models.model import ModelSettings
@@ -65,7 +65,11 @@ def fit_frame(frame: pd.DataFrame, by: Sequence[str], *, level: float = LEVEL, *
     (names, terms), arrays = without_unused_constant((fits.names, fitter.terms), arrays)
     said = ["; ".join(fits.said.get(g, ())) for g in range(len(fitter.keys))]
     said = with_absent_terms(names, arrays["params"], said)
-    models = {fitter.keys[g]: made for g, made in fits.models.items()}
+    values = [group_values(fitter.keys, fitter.kinds, i).tolist() for i in range(len(fitter.by))]
+    models = {
+        values[0][g] if len(by) == 1 else tuple(each[g] for each in values): made
+        for g, made in fits.models.items()
+    }
 
     def predict(new: pd.DataFrame | None, interval: float | None) -> pd.DataFrame:
         from shortloop.panel.predictions import Predictor, of_source
@@ -77,7 +81,7 @@ def fit_frame(frame: pd.DataFrame, by: Sequence[str], *, level: float = LEVEL, *
         return of_source(table, rows).set_axis(source.index)
 
     more = model.tests, model.scored(), models, level, predict
-    found = Results(fitter.by, fitter.keys, names, arrays, said, terms, *more)
+    found = Results(fitter.by, fitter.keys, names, arrays, said, terms, *more, fitter.kinds)
     check_computed(found, equation.where)
     return found
 

@@ -13,7 +13,7 @@ from scipy import special
 
 from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray
-from shortloop.panel.data import Panel
+from shortloop.panel.data import Panel, group_values
 from shortloop.panel.fitting.fit import Fitter
 from shortloop.panel.fitting.statsmodels_fit import in_order
 from shortloop.panel.formulas.column import Column, NamedColumns
@@ -263,7 +263,7 @@ def of_source(table: pd.DataFrame, rows: Panel) -> pd.DataFrame:
     origins, count = rows.origins(), rows.source_rows
     groups = np.repeat(np.arange(len(rows.keys)), np.diff(rows.starts))
     keys = {
-        name: np.array([key[i] for key in rows.keys], object)[groups]
+        name: group_values(rows.keys, rows.kinds, i)[groups]
         for i, name in enumerate(group_columns(rows.by, TAKEN))
     }
     found = pd.concat([pd.DataFrame(keys), table], axis=1).set_index(origins).reindex(np.arange(count))

@@ -11,6 +11,7 @@ import pandas as pd
 
 from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray, IntArray
+from shortloop.panel.data import group_values
 from shortloop.panel.statistics import (
     ALPHA,
     BOOTSTRAP,
@@ -47,9 +48,10 @@ class Results:
     terms: tuple[int, ...] = ()  # of the formula, of each coefficient
     hypotheses: tuple[str, ...] = ()  # that were tested
     scored: tuple[str, ...] = ()  # cross-validated scores, of models that have some
-    models: Mapping[tuple[str, ...], Any] = field(default_factory=dict)  # that are kept, by their group
+    models: Mapping[Any, Any] = field(default_factory=dict)  # that are kept, by the values of their group
     level: float = LEVEL  # of confidence intervals
     predictor: Callable[[Any, float | None], pd.DataFrame] | None = None  # of fits in memory
+    kinds: tuple[str, ...] = ()  # of values that make groups, of `kind_of`
 
     def __repr__(self) -> str:
         fitted = int(self._fitted.sum())
@@ -97,8 +99,7 @@ class Results:
         if correction != "none":
             columns["pvalues_corrected"] = correct_pvalues(columns["pvalues"], self._fitted, correction)
         found: dict[str, object] = {
-            name: np.repeat(np.array([key[i] for key in self.keys], object), len(rows))
-            for i, name in enumerate(group_columns(self.by, OURS | {of, *columns}))
+            name: np.repeat(values, len(rows)) for name, values in self._groups(OURS | {of, *columns}).items()
         }
         found[of] = np.tile(np.array(rows, object), len(self.keys))
         return pd.DataFrame(found | {name: values.reshape(-1) for name, values in columns.items()})
@@ -106,8 +107,7 @@ class Results:
     def fits(self) -> pd.DataFrame:
         """Make a table with a row for each group."""
         others = [ALPHA] if ALPHA in self.arrays else []
-        names = group_columns(self.by, {*OURS, *others})
-        found: dict[str, object] = {name: [key[i] for key in self.keys] for i, name in enumerate(names)}
+        found: dict[str, object] = {**self._groups({*OURS, *others})}
         found["status"] = [STATUSES[each] for each in np.asarray(self.arrays["status"])]
         found["path"] = [PATHS[each] for each in np.asarray(self.arrays["path"])]
         for name in (*FITS, *others):
@@ -119,13 +119,17 @@ class Results:
         """Make a table with a row for each score of each group."""
         groups, scores = len(self.keys), len(self.scored)
         found: dict[str, object] = {
-            name: np.repeat(np.array([key[i] for key in self.keys], object), scores)
-            for i, name in enumerate(group_columns(self.by, OF_SCORES))
+            name: np.repeat(values, scores) for name, values in self._groups(OF_SCORES).items()
         }
         found["scoring"] = np.tile(np.array(self.scored, object), groups)
         for column, name in zip(("mean", "std"), SCORES, strict=True):
             found[column] = np.asarray(self.arrays.get(name, ())).reshape(-1)
         return pd.DataFrame({**found, "rows": np.repeat(np.asarray(self.arrays["nobs"]), scores)})
+
+    def _groups(self, ours: Container[str]) -> dict[str, np.ndarray]:
+        """Values that make groups, (groups,), by their column in a table with such others."""
+        names = group_columns(self.by, ours)
+        return {name: group_values(self.keys, self.kinds, i) for i, name in enumerate(names)}
 
     def predict(self, frame: pd.DataFrame | None = None, interval: float | None = None) -> pd.DataFrame:
         """Predict the rows of the fit, or new ones, with their residuals.
@@ -188,7 +192,8 @@ def merge(parts: Sequence[Results]) -> Results:
     said = with_absent_terms(names, arrays["params"], [said[i] for i in order])
     first = parts[0]
     keys = [keys[i] for i in order]
-    return Results(first.by, keys, names, arrays, said, terms, first.hypotheses, first.scored)
+    more = first.hypotheses, first.scored
+    return Results(first.by, keys, names, arrays, said, terms, *more, kinds=first.kinds)
 
 
 def without_unused_constant(of: Terms, arrays: dict[str, np.ndarray]) -> tuple[Terms, dict[str, np.ndarray]]:

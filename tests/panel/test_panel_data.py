@@ -30,6 +30,33 @@ def test_rows_are_sorted_by_group(groups: int) -> None:
     assert (starts == np.searchsorted(codes[order], np.arange(groups + 1))).all()
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        [3, 10, -1],
+        np.array([2**64 - 1, 2, 3], np.uint64),
+        [1.0, 2.0, np.nan],
+        [0.5, 2.0, 1.0],
+        [True, False, True],
+        ["03", "x", "y"],
+        pd.Categorical([5, 6, 7]),
+        pd.array([1, None, 3], "Int64"),
+        np.array(["0001-01-01", "2020-01-02", "2021-01-01"], "datetime64[s]"),
+        pd.date_range("2020", periods=3, freq="7h"),
+    ],
+)
+def test_tables_have_the_values_of_the_group_columns(values: Any) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.standard_normal(60), "y": rng.standard_normal(60)})
+    frame["g"] = pd.Series(values).take(np.repeat([0, 1, 2], 20)).array
+    found = fit_frame(frame, ["g"], model="ols", formula="y ~ x")
+    known = sorted(frame["g"].dropna().unique())
+    for table in (found.coefficients(), found.fits(), found.predict().dropna()):
+        assert sorted(table["g"].unique()) == known
+        assert table["g"].dtype.kind in "iubfMO"
+    assert len(found.fits().merge(frame, on="g")) == frame["g"].notna().sum()
+
+
 @given(
     rows=st.lists(st.tuples(st.sampled_from([*"abcde", None]), st.integers(-6, 6)), min_size=1, max_size=60),
     kind=st.sampled_from(["int8", "int64", "Int64", "uint64", "float64", "str", "category"]),

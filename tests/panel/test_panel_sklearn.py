@@ -94,7 +94,7 @@ def test_scores_and_coefficients_are_those_of_scikit_learn(
     for year, part in wages.dropna(subset=["hours"]).groupby("year"):
         design = model_matrix(formula, part)
         x, y = design.rhs.drop(columns="Intercept"), np.asarray(design.lhs, float)[:, 0]
-        kept = found.models[str(year),]
+        kept = found.models[year]
         state = kept.get_params().get("random_state")
         drawn.add(state)
         judge = getattr(importlib.import_module(module), kind)(**arguments)
@@ -109,7 +109,7 @@ def test_scores_and_coefficients_are_those_of_scikit_learn(
         clusters = part["occupation"] if "fold_by" in how else None
         theirs = cross_validate(judge, x, y, cv=folds, groups=clusters, scoring=scoring or None)
         for score in scoring or ["score"]:
-            mine = scores.loc[(str(year), score)]
+            mine = scores.loc[(year, score)]
             np.testing.assert_allclose(mine["mean"], theirs[f"test_{score}"].mean(), rtol=1e-9)
             np.testing.assert_allclose(mine["std"], theirs[f"test_{score}"].std(), rtol=1e-9)
             assert mine["rows"] == len(part)
@@ -117,12 +117,12 @@ def test_scores_and_coefficients_are_those_of_scikit_learn(
         np.testing.assert_array_equal(kept.predict(x), judge.predict(x))
         values = getattr(judge, "coef_", getattr(judge, "feature_importances_", None))
         if values is None:
-            assert coefficients.loc[str(year)].isna().all()
+            assert coefficients.loc[year].isna().all()
             continue
-        np.testing.assert_allclose(coefficients.loc[str(year)][x.columns], np.ravel(values), rtol=1e-9)
-        assert ("Intercept" in coefficients.loc[str(year)]) == hasattr(judge, "intercept_")
+        np.testing.assert_allclose(coefficients.loc[year][x.columns], np.ravel(values), rtol=1e-9)
+        assert ("Intercept" in coefficients.loc[year]) == hasattr(judge, "intercept_")
         if hasattr(judge, "intercept_"):
-            np.testing.assert_allclose(coefficients[str(year), "Intercept"], np.ravel(judge.intercept_)[0])
+            np.testing.assert_allclose(coefficients[year, "Intercept"], np.ravel(judge.intercept_)[0])
     assert drawn == {None} or len(drawn) == 4  # each group has its own
 
 
@@ -140,8 +140,8 @@ def test_neither_other_groups_nor_their_order_change_a_bit(wages: pd.DataFrame) 
 def test_a_constant_is_a_regressor_only_if_it_is_asked_for(wages: pd.DataFrame) -> None:
     more: Any = {"keep": True, "arguments": {"limit": -99}}
     plain, asked = (fitted(wages, f"{HERE}.Fussy", constant=each, **more) for each in (False, True))
-    assert plain.models["1980",].columns_ == ["hours", "C(married)[T.1]", "exper"]
-    assert asked.models["1980",].columns_ == ["Intercept", "hours", "C(married)[T.1]", "exper"]
+    assert plain.models[1980].columns_ == ["hours", "C(married)[T.1]", "exper"]
+    assert asked.models[1980].columns_ == ["Intercept", "hours", "C(married)[T.1]", "exper"]
     own = fitted(
         wages, "sklearn.linear_model.LinearRegression", constant=True, arguments={"fit_intercept": False}
     )
@@ -220,8 +220,8 @@ def test_a_run_has_tables_of_scores_models_pages_and_a_report(tmp_path: Path) ->
     assert {*map(tuple, models)} == {*zip(fine["town"], fine["shop"], strict=True)}
     part = shops().query("town == 'Łódź' and shop == 1").dropna()
     x = model_matrix("x + C(k)", part).drop(columns="Intercept")
-    assert (models["Łódź", "1"].predict(x) == part["paid"]).mean() > 0.8
-    assert [*models["Łódź", "1"].feature_names_in_] == [*x.columns]
+    assert (models["Łódź", 1].predict(x) == part["paid"]).mean() > 0.8
+    assert [*models["Łódź", 1].feature_names_in_] == [*x.columns]
     asked: Any = {"name": "shops", "models": ["plain"], "predict": {"models": []}}
     content = collect([of["panel_results"]], [of["panel_diagnostics"]], asked, of["import_panel"])
     (figure,) = drawings(content)  # a forest has no p
@@ -232,7 +232,7 @@ def test_a_run_has_tables_of_scores_models_pages_and_a_report(tmp_path: Path) ->
     assert [row.name for row in section.tables[0].rows] == ["accuracy", "roc_auc"]
     assert " groups fitted by scikit-learn." in section.findings[0]
     assert [each.path.rpartition("/")[2] for each in section.links][-2:] == [
-        "scores.csv",
+        "scores.parquet",
         "predictions.parquet",
     ]
 

@@ -149,7 +149,7 @@ def test_windows_with_two_rows_at_one_time_fail() -> None:
     frame.loc[own[50], "t"] = frame.loc[own[49], "t"]
     found = fit_frame(frame, "g", model="ols", formula="y ~ x", time="t", window=20)
     table = found.fits()
-    both = (table["g"] == "0") & (table["first"].astype(int) <= 50) & (table["last"].astype(int) >= 51)
+    both = (table["g"] == 0) & (table["first"] <= 50) & (table["last"] >= 51)
     assert both.sum() == 19
     assert (table["status"] == "failed").tolist() == both.tolist()
     assert table.loc[both, "said"].eq("two rows have the same time").all()

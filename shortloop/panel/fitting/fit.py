@@ -16,7 +16,7 @@ from shortloop.base.seeds import seed_for
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.data import Panel
 from shortloop.panel.fitting.statsmodels_fit import fit_group
-from shortloop.panel.fitting.windows import parts_of_windows, rows_of_windows, windows_of, with_windows
+from shortloop.panel.fitting.windows import KINDS, parts_of_windows, rows_of_windows, windows_of, with_windows
 from shortloop.panel.formulas.design import Categories, Design, Evaluated
 from shortloop.panel.formulas.equation import CategoriesError, Equation
 from shortloop.panel.formulas.roles import role_values
@@ -90,7 +90,7 @@ class Fitter:
             raise InputError(problem, field=equation.where, found=equation.text, expected=expected)
         self._margins, self._draws = getattr(model, "margins", None), int(getattr(model, "bootstrap", 0))
         self._tests = bool(model.tests or self._margins or self._draws)
-        self.by, self.keys = panel.by, list(panel.keys)  # of results
+        self.by, self.keys, self.kinds = panel.by, list(panel.keys), panel.kinds  # of results
         self._starts: IntArray = np.array(panel.starts, np.int64)  # those of a file may not be written to
         self._columns = equation.needed(panel.columns, model.roles().values())
         self._problems: dict[int, CategoriesError] = {}
@@ -254,7 +254,7 @@ class Fitter:
         """Find the designs of windows: parts of those of groups, or of copies of their rows."""
         again = self._sort_in_time() if "time" in self._roles else None
         windows, columns = windows_of(self._starts, self._model), self._columns
-        self.keys, self.by = windows.keys(self.keys), with_windows(self.by)
+        self.keys, self.by, self.kinds = windows.keys(self.keys), with_windows(self.by), self.kinds + KINDS
         rows, self.starts = rows_of_windows(windows.begins, windows.ends)
         if again is not None:
             refused = Status.FAILED, [Reason.SAME_TIME.said]

@@ -10,7 +10,7 @@ import numpy as np
 from shortloop.base.types import IntArray
 from shortloop.panel.models.model import ModelSettings
 
-NAMES = ("first", "last")  # columns of results: rows of the group, from 1
+NAMES, KINDS = ("first", "last"), ("number", "number")  # columns of results: rows of the group, from 1
 AT_ONCE = 500_000  # rows of windows that are fitted at a time
 
 

@@ -36,7 +36,7 @@ def columns_of(fits: Results | Mapping[str, Results], groups: Sequence[Group]) -
 
 
 def place_of(found: Results, group: Group) -> int:
-    key = tuple(map(key_text, [group] if isinstance(group, str | int | float) else group))
+    key = tuple(map(key_text, group if isinstance(group, tuple | list) else [group]))
     keys = [tuple(each) for each in found.keys]
     if key in keys:
         return keys.index(key)

@@ -36,11 +36,13 @@ class Fit(Stage):
         panel = load_panel(self.block)
         self._keys: list[list[str]] = self.block.facts["keys"]
         self._by: list[str] = self.block.facts["by"]
+        self._kinds: list[str] = self.block.facts["kinds"]
         self._parts: list[slice] = []
         if self._keys:
             self._fitter = Fitter(self.model, equation, panel, self.level)
             self.model.warm_up()
             self._keys, self._by = [*map(list, self._fitter.keys)], list(self._fitter.by)
+            self._kinds = list(self._fitter.kinds)
             starts, most = self._fitter.starts, MOST if self.model.window is None else AT_ONCE
             self._parts = split_groups(starts, min(max(int(starts[-1]) // UNITS, LEAST), most))
 
@@ -84,11 +86,13 @@ class Fit(Stage):
         return f"groups {' '.join(keys[0])} to {' '.join(keys[-1])}"
 
     def finish(self, out: Outputs) -> Finished:
+        from shortloop.panel.stages.panel_files import group_facts
         from shortloop.panel.statistics import PATHS, STATUSES
 
         names, terms = (self._fitter.names, self._fitter.terms) if self._parts else ((), ())
-        facts: dict[str, object] = {"names": list(names), "terms": list(terms), "keys": self._keys}
-        facts |= {"by": self._by, "statuses": list(STATUSES), "paths": list(PATHS)}
+        facts: dict[str, object] = {"names": list(names), "terms": list(terms)}
+        facts |= group_facts(self._by, self._keys, self._kinds)
+        facts |= {"statuses": list(STATUSES), "paths": list(PATHS)}
         along = {"groups": "keys", "coefficients": "names"} if self._parts else {}
         for name, listed in (("tests", self.model.tests), ("scores", self.model.scored())):
             if listed and self._parts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -36,7 +37,7 @@ def panel_results(panel: Panel, **more: Plain) -> Finished:
         arrays[_array(number)] = Values(column.values, "rows", f"column {name}{codes}")
         levels = None if column.levels is None else list(column.levels)
         listed.append({"name": name, "levels": levels, "refused": column.refused, "dtype": column.dtype})
-    facts = {"columns": listed, "by": list(panel.by), "keys": [list(key) for key in panel.keys]}
+    facts = {"columns": listed, **group_facts(panel.by, panel.keys, panel.kinds)}
     return Finished({**facts, **more}, arrays)
 
 
@@ -54,7 +55,13 @@ def load_panel(job: Job) -> Panel:
     keys = [tuple(key) for key in job.facts["keys"]]
     starts, order = np.asarray(job.arrays["starts"]), job.arrays.get(ORDER)
     rows = job.facts.get("source_rows", 0)
-    return Panel(tuple(job.facts["by"]), keys, starts, columns, order=order, source_rows=rows)
+    by, kinds = tuple(job.facts["by"]), tuple(job.facts["kinds"])
+    return Panel(by, keys, starts, columns, order=order, source_rows=rows, kinds=kinds)
+
+
+def group_facts(by: Sequence[str], keys: Sequence[Sequence[str]], kinds: Sequence[str]) -> dict[str, Plain]:
+    """Make the facts about groups."""
+    return {"by": list(by), "keys": [list(key) for key in keys], "kinds": list(kinds)}
 
 
 def _array(number: int) -> str:

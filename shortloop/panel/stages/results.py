@@ -25,6 +25,7 @@ class Results(Stage):
 
         from shortloop.panel import statistics as names
         from shortloop.panel.results import check_computed, merge
+        from shortloop.panel.stages.panel_files import group_facts
         from shortloop.panel.statistics import ALPHA, BOOTSTRAP, SCORES, STATUSES, TESTS
 
         found = merge([_results(job) for job in self.fits])
@@ -45,8 +46,7 @@ class Results(Stage):
                 "specification": self.specification,
                 "outcome": self.outcome,
                 "names": list(found.names),
-                "by": list(found.by),
-                "keys": [list(key) for key in found.keys],
+                **group_facts(found.by, found.keys, found.kinds),
                 "statuses": {name: int(count) for name, count in zip(STATUSES, counts, strict=True) if count},
                 "batched": batched,
                 **listed,
@@ -74,6 +74,6 @@ def _results(job: Job) -> Found:
         if name.startswith("said/"):
             for group, texts in json.loads((job.path / name).read_text(encoding="utf-8")).items():
                 said[int(group)] = "; ".join(texts)
-    by, names, terms = (tuple(job.facts[name]) for name in ("by", "names", "terms"))
+    by, names, terms, kinds = (tuple(job.facts[name]) for name in ("by", "names", "terms", "kinds"))
     tests, scores = (tuple(job.facts.get(name, ())) for name in ("tests", "scores"))
-    return Found(by, keys, names, dict(job.arrays), said, terms, tests, scores)
+    return Found(by, keys, names, dict(job.arrays), said, terms, tests, scores, kinds=kinds)

@@ -126,6 +126,7 @@ def put_together(run: PanelRun, name: str, outcome: str | None, fits: Blocks) ->
         specification=name,
         outcome=outcome,
         correction=run.study.inference.correction,
+        csv=run.study.csv,
         fits=list(fits.values()),
     )
     if run.study.datasets:
@@ -152,7 +153,7 @@ def predict(
         for block, job in blocks.items()
     ]
     named = {"specification": asked["specification"], "outcome": asked["outcome"]}
-    return run.build("panel_predictions", **named, csv=wanted.csv, parts=parts, panel=rows)
+    return run.build("panel_predictions", **named, csv=run.study.csv, parts=parts, panel=rows)
 
 
 def write_paper(run: PanelRun, wanted: PaperSettings, results: list[Built], names: list[str]) -> Built:

@@ -156,12 +156,13 @@ def _draft(
         groups = f"by = [{quoted(by)}]  # {count:,} groups of {size:.3g} rows{others}"
     written = {name: getattr(settings, name, usual) for name, usual in WRITTEN.items()}
     dialect = [f"{name} = {json.dumps(each)}\n" for name, each in written.items() if each != WRITTEN[name]]
+    csv = ["csv = true  # tables of results as CSV, too\n"] if tag_of(type(settings)) == "csv" else []
     formula = " ~ ".join(map(_in_formula, numbers[:2])) if len(numbers) > 1 else "OUTCOME ~ REGRESSORS"
     return f"""\
 # Written by `shortloop init --data` from the columns of the table. Change what you like:
 # `shortloop study --panel` lists all fields.
 name = {json.dumps(project.name)}
-
+{"".join(csv)}
 [input]
 format = {json.dumps(tag_of(type(settings)))}
 file = {quoted(written_path(file, project))}

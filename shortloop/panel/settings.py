@@ -105,7 +105,6 @@ class PredictSettings(Settings):
     interval: float | None = Field(
         None, gt=0, lt=1, description="level of intervals, of ols, wls, logit and glm; default: no intervals"
     )
-    csv: bool = Field(False, description="whether tables are written as CSV, beside Parquet; default false")
 
 
 class Panel(StudySettings):
@@ -125,6 +124,7 @@ class Panel(StudySettings):
     predict: PredictSettings | None = Field(None, description="predictions of rows; default: none")
     paper: PaperSettings | None = Field(None, description="a table for a paper; default: none")
     report: ReportSettings = Field(ReportSettings(), description="the report")
+    csv: bool = Field(False, description="whether tables are also written as CSV; default false: Parquet")
     datasets: bool = Field(
         False, description="whether tables of results are also kept as datasets of exax; default false"
     )

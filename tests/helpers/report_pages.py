@@ -36,7 +36,7 @@ def panel(folder: Path) -> None:
     (found,) = json.loads((report / "findings.json").read_text(encoding="utf-8"))
     copy_files(drawn.path, [PAGES], folder, [found["diagnostics"]])
     results = next(job for job in run.jobs if job.stage == "panel_results").path
-    tables = ["coefficients.csv", "fits.csv"]
+    tables = ["coefficients.parquet", "fits.parquet"]
     copy_files(results, tables, folder, [f"{TABLES}/{found['folder']}/{name}" for name in tables])
 
 

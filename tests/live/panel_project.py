@@ -13,6 +13,7 @@ from live_project import LiveProject
 
 PANEL = """\
 name = "firms"
+csv = true
 
 [input]
 format = "csv"

@@ -33,7 +33,7 @@ def run(
     folder: Path, models: dict[str, Any], level: float, correction: str, by: str = "g"
 ) -> dict[str, Tables]:
     """Tables of each specification of a panel file."""
-    lines = ['name = "judged"', 'input = {format = "csv", file = "rows.csv"}']
+    lines = ['name = "judged"', "csv = true", 'input = {format = "csv", file = "rows.csv"}']
     lines += [f'groups = {{by = ["{by}"], blocks = {BLOCKS}}}']
     lines += [f'inference = {{level = {level}, correction = "{correction}"}}']
     for name, asked in models.items():

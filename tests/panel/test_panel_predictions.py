@@ -249,7 +249,7 @@ def test_a_run_has_a_row_for_each_row_of_the_file(tmp_path: Path) -> None:
     new.loc[new.index[1], "shop"] = 99
     new.to_csv(tmp_path / "new.csv", index=False)
     for asked, rows in (("", None), (', input = "../new.csv"', new)):
-        more = f"{OLS}}}\npredict = {{interval = 0.9, csv = true{asked}"
+        more = f"{OLS}}}\ncsv = true\npredict = {{interval = 0.9{asked}"
         run, _ = built(tmp_path / str(bool(asked)), "worst = 1", more=more, frame=frame)
         (job,) = [open_result(job.path) for job in run.jobs if job.stage == "panel_predictions"]
         alone = fit_frame(frame, ["town", "shop"], model="ols", formula="y ~ x + C(k)").predict(rows, 0.9)

@@ -230,7 +230,7 @@ def test_names_of_groups_that_our_columns_have() -> None:
 
 
 def test_groups_are_named_and_one_huge_interval_flattens_nobody() -> None:
-    few, many = some(11), replace(some(60), chosen=("firm 7",))
+    few, many = some(11), replace(some(60), chosen=(7,))
     few.arrays["lower"][4, 0], few.arrays["upper"][4, 0] = -1e6, 1e6
     panels = estimates_figure(few).axes
     order = np.argsort(few.arrays["params"][:, 0], kind="stable")

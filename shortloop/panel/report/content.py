@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,9 @@ from shortloop.report.page import Source, csv_text, source_of, thread_note
 from shortloop.stages.results import Result, upstream
 
 ALPHA = 0.05
+NAMED = 12  # groups of a figure that all have their names in it; of more, those that were chosen by name
 BINS = 20  # of the histograms of p
+MOST_AS_CSV = 5000  # groups whose estimates are written beside their figure
 NOT_COMPILED = "no compiled code for such a fit"
 
 
@@ -44,14 +47,22 @@ class Shown:
     level: float  # of the confidence intervals
     scored: tuple[str, ...] = ()  # cross-validated scores
     hypotheses: tuple[str, ...] = ()  # that were tested
-    chosen: tuple[str, ...] = ()  # groups that the panel names for diagnostics
+    chosen: tuple[int, ...] = ()  # groups that the panel names for diagnostics
     left: Mapping[str, int] = field(default_factory=dict)  # groups fitted by statsmodels, by the reason
     is_predicted: bool = False  # predictions of rows are beside the page
+    has_csv: bool = False  # tables are beside the page as CSV, too
 
     @property
     def fitted(self) -> np.ndarray:
         """True for groups that count, shape (groups,)."""
         return np.asarray(np.asarray(self.arrays["status"]) == Status.FITTED)
+
+    @cached_property
+    def labels(self) -> dict[int, str]:
+        """Names of groups that figures name: those that are chosen, or have a coefficient that few have."""
+        has = np.isfinite(np.asarray(self.arrays["params"], np.float64)) & self.fitted[:, np.newaxis]
+        few = has[:, has.sum(axis=0) <= NAMED].any(axis=1)
+        return {g: " ".join(self.keys[g]) for g in [*self.chosen, *np.flatnonzero(few).tolist()]}
 
 
 @dataclass(frozen=True)
@@ -84,7 +95,8 @@ def _shown(result: Result, chain: Sequence[Result], drawn: Result | None, panel:
     corrected = table.get("pvalues_corrected")
     shape = (len(facts["keys"]), len(facts["names"]))
     predict = panel.get("predict")
-    pages = [(" ".join(page["key"]), page["why"]) for page in drawn.facts["pages"]] if drawn else []
+    named = drawn.facts["pages"] if drawn else []
+    pages = [(" ".join(page["key"]), page["why"]) for page in named]
     return Shown(
         name=" ".join(filter(None, (facts["specification"], facts["outcome"]))),
         formula=with_outcome(model["formula"], facts["outcome"]),
@@ -103,10 +115,15 @@ def _shown(result: Result, chain: Sequence[Result], drawn: Result | None, panel:
         level=float(str(fits[0].options["level"])),
         scored=tuple(facts.get("scores", ())),
         hypotheses=tuple(facts.get("tests", ())),
-        chosen=tuple(name for name, why in pages if why == BY_NAME),
+        chosen=_places(facts["keys"], {tuple(page["key"]) for page in named if page["why"] == BY_NAME}),
         left=_left(result.tables["fits"]),
         is_predicted=predict is not None and facts["specification"] in (predict["models"] or panel["models"]),
+        has_csv=bool(panel.get("csv")),
     )
+
+
+def _places(keys: Sequence[Sequence[str]], wanted: set[tuple[str, ...]]) -> tuple[int, ...]:
+    return tuple(g for g, key in enumerate(keys) if tuple(key) in wanted) if wanted else ()
 
 
 def _left(fits: Any) -> Counter[str]:
@@ -175,6 +192,9 @@ def counts_of_p(shown: Shown, j: int) -> IntArray:
 
 
 def coefficients_csv(shown: Shown) -> str:
+    """Format the sorted estimates as CSV; empty if they are many: the table of coefficients has them."""
+    if len(shown.keys) > MOST_AS_CSV:
+        return ""
     rows: Iterator[list[str | float]] = (
         [name, *shown.keys[group], *map(float, numbers)]
         for j, name in enumerate(shown.names)

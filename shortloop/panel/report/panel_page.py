@@ -15,6 +15,7 @@ from shortloop.panel.paper.plot import WIDE, limits_of
 from shortloop.panel.report.content import (
     ALPHA,
     BINS,
+    NAMED,
     Content,
     Shown,
     coefficient_numbers,
@@ -46,14 +47,13 @@ if TYPE_CHECKING:
 COLUMNS = 3
 HEIGHT = 1.4  # inches, of the frame of a panel
 LISTED = 20  # most groups that the page lists
-NAMED = 12  # groups of a figure that all have their names in it; of more, those that were chosen by name
 CORRECTIONS = {
     "none": "",
     "holm": " and corrected for their number (Holm)",
     "fdr_bh": " and corrected for their number (false discovery rate, Benjamini and Hochberg)",
 }
 
-READS = ("arrays", "chosen", "corrected", "fitted", "keys", "name", "names")
+READS = ("arrays", "chosen", "corrected", "fitted", "labels", "name", "names")
 """Fields of `Shown` that the figures read."""
 
 
@@ -85,10 +85,9 @@ def _coefficient(axes: Axes, shown: Shown, j: int) -> None:
     low, high, cut = _limits(shown, j)
     if cut:  # else one huge interval flattens all others
         axes.set_ylim(low, high)
-    for_all = len(groups) <= NAMED
-    names = [" ".join(shown.keys[g]) for g in groups]
-    if some := [i for i, name in enumerate(names) if for_all or name in shown.chosen]:
-        axes.set_xticks(some, [short(names[i], 14) for i in some], rotation=90)
+    names = shown.labels if len(groups) <= NAMED else {g: shown.labels[g] for g in shown.chosen}
+    if some := np.flatnonzero(np.isin(groups, [*names])).tolist():
+        axes.set_xticks(some, [short(names[g], 14) for g in groups[some].tolist()], rotation=90)
     axes.set_xlabel("groups, sorted")
     axes.set_ylabel("estimate")
 
@@ -178,13 +177,14 @@ def diagnostics_file(shown: Shown) -> str:
 
 def _links(shown: Shown) -> tuple[PageLink, ...]:
     place = f"{TABLES}/{slug(shown.name)}"
-    files = {
-        "coefficients.csv": "every coefficient of every group",
-        "fits.csv": "what became of the fit of every group",
+    named = {
+        "coefficients": "every coefficient of every group",
+        "fits": "what became of the fit of every group",
     }
-    files |= {"scores.csv": "every score of every group"} if shown.scored else {}
-    files |= {"tests.csv": "every test of every group"} if shown.hypotheses else {}
-    files |= {"margins.csv": "marginal effects of every group"} if "margin_params" in shown.arrays else {}
+    named |= {"scores": "every score of every group"} if shown.scored else {}
+    named |= {"tests": "every test of every group"} if shown.hypotheses else {}
+    named |= {"margins": "marginal effects of every group"} if "margin_params" in shown.arrays else {}
+    files = {f"{name}.{'csv' if shown.has_csv else 'parquet'}": text for name, text in named.items()}
     files |= {"predictions.parquet": "a prediction of every row"} if shown.is_predicted else {}
     tables = [PageLink(f"{place}/{name}", text) for name, text in files.items()]
     if shown.pages is None:

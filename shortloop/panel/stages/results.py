@@ -19,6 +19,7 @@ class Results(Stage):
     outcome: str | None
     correction: str
     fits: list[Job]  # of each block
+    csv: bool = False
 
     def finish(self, out: Outputs) -> Finished:
         import numpy as np
@@ -52,7 +53,11 @@ class Results(Stage):
                 **listed,
             },
             arrays,
-            files={f"{name}.csv": table.to_csv(index=False).encode() for name, table in tables.items()},
+            files={
+                f"{name}.csv": table.to_csv(index=False).encode()
+                for name, table in tables.items()
+                if self.csv
+            },
             tables=tables,
             coordinates={"groups": "keys", "coefficients": "names", **{name: name for name in listed}},
         )

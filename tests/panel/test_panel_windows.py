@@ -134,9 +134,21 @@ def test_numbers_of_rolling_ols() -> None:
             np.testing.assert_allclose(found.arrays[name][own], expected, rtol=1e-6, atol=1e-9, err_msg=name)
 
 
-@pytest.mark.parametrize("name", ["plain", "categories", "lags"])
+OTHERS: dict[str, dict[str, Any]] = {
+    "lasso": {"model": "lasso", "formula": "y ~ x + z", "alpha": 0.1, "folds": 0},
+    "sklearn": {
+        "model": "sklearn",
+        "estimator": "sklearn.linear_model.LinearRegression",
+        "formula": "y ~ x",
+        "fold_by": "c",
+    },
+}
+
+
+@pytest.mark.parametrize("name", [*ASKED, *OTHERS])
+@pytest.mark.filterwarnings("ignore")
 def test_time_orders_windows(name: str) -> None:
-    frame, asked = rows(2), ASKED[name]
+    frame, asked = rows(2), {**ASKED, **OTHERS}[name]
     frame.loc[7, "t"] = np.nan
     kept = frame.dropna(subset="t").sort_values("t")
     found = fit_frame(frame, "g", time="t", window=30, step=11, **asked)

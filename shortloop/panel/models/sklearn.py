@@ -59,7 +59,7 @@ class Scored(ModelSettings):
         return self
 
     def roles(self) -> dict[str, str]:
-        return {} if self.fold_by is None else {"clusters": self.fold_by}
+        return super().roles() | ({} if self.fold_by is None else {"clusters": self.fold_by})
 
     def scored(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self.scoring)) or (self.default_score,) if self.folds else ()

@@ -95,16 +95,7 @@ def sorted_rows(codes: IntArray, groups: int) -> tuple[IntArray, IntArray]:
 
 def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel:
     """Group the rows of a frame, in blocks of groups."""
-    if not frame.columns.is_unique:
-        twice = ", ".join(sorted({*map(str, frame.columns[frame.columns.duplicated()])}))
-        expected = "a name of its own for each"
-        raise InputError("several columns have the same name", found=twice, expected=expected)
-    for i, name in enumerate(by):
-        if name in by[:i]:
-            raise InputError("duplicate column", field="groups.by", found=name, expected="each once")
-        if name not in frame.columns:
-            expected = f"one of {', '.join(map(str, frame.columns))}"
-            raise InputError("no such column", field="groups.by", found=name, expected=expected)
+    _check_columns(frame, by)
     order: IntArray | None = None  # None: all rows stay where they are
     in_order = _starts_in_order(frame, by)
     if in_order is None:
@@ -141,6 +132,25 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
                 columns[str(name)] = column if order is None else column.taken(order)
     kinds = tuple(kind_of(frame[name].dtype) for name in by)
     return Panel(tuple(by), keys, starts, columns, tuple(notes), order, len(frame), kinds)
+
+
+def _check_columns(frame: pd.DataFrame, by: Sequence[str]) -> None:
+    """Refuse what is no frame, and columns that cannot make groups."""
+    if not hasattr(frame, "iloc"):
+        found, hint = type(frame).__name__, "convert them, e.g. with their method to_pandas"
+        raise InputError("rows are no frame of pandas", found=found, hint=hint)
+    if not by:
+        raise InputError("no column makes groups", field="groups.by", expected="one or several columns")
+    if not frame.columns.is_unique:
+        twice = ", ".join(sorted({*map(str, frame.columns[frame.columns.duplicated()])}))
+        expected = "a name of its own for each"
+        raise InputError("several columns have the same name", found=twice, expected=expected)
+    for i, name in enumerate(by):
+        if name in by[:i]:
+            raise InputError("duplicate column", field="groups.by", found=name, expected="each once")
+        if name not in frame.columns:
+            expected = f"one of {', '.join(map(str, frame.columns))}"
+            raise InputError("no such column", field="groups.by", found=name, expected=expected)
 
 
 def _is_numpy(values: pd.Series, kinds: str) -> bool:

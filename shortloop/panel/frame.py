@@ -55,10 +55,15 @@ def fit_frame(frame: pd.DataFrame, by: Sequence[str], *, level: float = LEVEL, *
     if not 0.0 < level < 1.0:
         raise InputError("invalid value", field="level", found=level, expected="between 0 and 1, e.g. 0.95")
     model = _model(settings)
-    equation = Equation(model.formula)
-    needed = {*by, *equation.variables([*map(str, frame.columns)]), *model.roles().values()}
-    needed |= {*equation.effects.values()}
+    if len(model.outcomes) > 1:
+        expected = "one outcome in each call; a panel file may have several"
+        raise InputError("several outcomes", field="outcomes", found=model.outcomes, expected=expected)
+    equation = Equation(model.formula, *model.outcomes)
+    others = [name for name in map(str, frame.columns) if name not in by]
+    beside = *model.roles().values(), *equation.effects.values()
+    needed = {*by, *(read := equation.variables(others)), *beside}
     panel = from_frame(_some(frame, needed), by)
+    equation.check_columns([*read, *beside], others)
     fitter = Fitter(model, equation, panel, level)
     fits = fitter.fit()
     arrays = {name: each for name, each in fits.arrays.items() if name not in INTERNAL}

@@ -296,6 +296,7 @@ def test_only_models_of_a_probability_are_separated(model: dict[str, str]) -> No
     [
         ("y ~ x +", None, "invalid formula"),
         ("~ x", None, "has no outcome"),
+        ("y ~ 0", None, "has no regressor"),
         ("y ~ x", "z", "outcome is given twice"),
         ("y ~ nosuch", None, "no such column"),
         ("k ~ x", None, "not one column of numbers"),

@@ -54,7 +54,7 @@ class Column:
     @property
     def has_order(self) -> bool:
         """True for numbers, ordered categories, times, and texts that sort as their times do."""
-        if self.levels is None or self.dtype == "ordered":
+        if self.levels is None or self.dtype in ("ordered", "object"):  # object: numbers, sorted
             return not self.refused or self.dtype == "ordered"
         shapes = {DIGIT.sub("0", str(each)) for each in self.levels}
         return len(shapes) <= 1 and all(TIME.fullmatch(shape) for shape in shapes)

@@ -56,6 +56,8 @@ class Equation:
             hint = "write the outcome left of ~, or name `outcomes`"
             raise self._error("the formula has no outcome", formula, "e.g. 'y ~ x1 + x2'", hint)
         self.effects = self._absorbed()
+        if not self._formula.rhs:
+            raise self._error("the formula has no regressor", formula, "e.g. 'y ~ 1', the mean alone")
         self._sides = self._formula.lhs, self._formula.rhs
         if any(isinstance(side, tuple) for side in self._sides):
             hint = (
@@ -81,11 +83,8 @@ class Equation:
             found, expected = self.text, "columns after |, e.g. y ~ x | firm + year"
             raise self._error("absorbed effects are not columns", found, expected)
         if len(names) > len(right[1]) - ("1" in map(str, right[1])):
-            raise self._error(
-                "absorbed effects cannot be interactions",
-                self.text,
-                "columns, e.g. one of firms and years together",
-            )
+            expected = "columns, e.g. one of firms and years together"
+            raise self._error("absorbed effects cannot be interactions", self.text, expected)
         self._formula = Formula(lhs=self._formula.lhs, rhs=right[0])
         return {f"effect {i}": name for i, name in enumerate(names)}
 
@@ -212,10 +211,7 @@ class Equation:
     def needed(self, columns: NamedColumns, beside: Iterable[str]) -> dict[str, Column]:
         """Return the columns that it reads, and those `beside`; InputError if one does not exist."""
         names, beside = self.variables(columns), [*beside, *self.effects.values()]
-        for name in [*names, *beside]:
-            if name not in columns:
-                hint = "columns that make groups are not among them: each is one value in a group"
-                raise self._error("no such column", name, f"one of {', '.join(columns)}", hint)
+        self.check_columns([*names, *beside], columns)
         for name in names:
             if columns[name].refused:
                 found = f"{name}: {columns[name].refused}"
@@ -226,6 +222,18 @@ class Equation:
             if name in columns:
                 check_distinct(self.where, name, columns[name])
         return {name: columns[name] for name in [*names, *beside]}
+
+    def check_columns(self, names: Iterable[str], columns: Iterable[str]) -> None:
+        """Refuse names that are none of the columns."""
+        for name in names:
+            if name not in columns:
+                is_in = name in (*self.variables(()), *self.effects.values())
+                where = self.where if is_in else self.where.rpartition("formula")[0].rstrip(".")
+                hint = "columns that make groups are not among them: each is one value in a group"
+                expected = f"one of {', '.join(columns)}"
+                raise InputError(
+                    "no such column", field=where or None, found=name, expected=expected, hint=hint
+                )
 
     def _check_large(self, large: NamedColumns, columns: NamedColumns) -> None:
         """Refuse expressions that lose digits of integers which floats cannot hold."""

@@ -14,6 +14,7 @@ from scipy import special
 from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray
 from shortloop.panel.data import Panel, group_values
+from shortloop.panel.fitting.basis import basis_of
 from shortloop.panel.fitting.fit import Fitter
 from shortloop.panel.fitting.statsmodels_fit import in_order
 from shortloop.panel.formulas.column import Column, NamedColumns
@@ -162,7 +163,7 @@ class Predictor:
         begin, end = (int(each) for each in self._panel.starts[group : group + 2])
         own = {name: column.taken(slice(begin, end)).trimmed() for name, column in self._columns.items()}
         specs, columns = (), new or own
-        if not self._equation.is_plain(1, own):
+        if not (self._equation.is_plain(1, own) and self._equation.is_plain(0, own)):
             evaluated = fitter.evaluated_of(group)
             design, specs = evaluated.design, evaluated.specs
         right = self._apply(1, specs, columns, rows)
@@ -201,8 +202,6 @@ class Predictor:
         names = self._equation.reads(0, self._columns)
         if not {*names} <= {*columns} or self._equation.stateless(0, self._columns):
             return lacks
-        if not specs and not self._equation.is_plain(0, columns):
-            return lacks
         found, _ = self._apply(0, specs, columns, rows)
         with np.errstate(all="ignore"):
             return np.asarray(found[0] if len(found) == 1 else found[0] / (found[0] + found[1]))
@@ -216,6 +215,8 @@ class Predictor:
             return {"fitted": fitted, "residual": made.outcome - fitted}
         fit, _ = in_order(fit)
         rows, exog = np.ascontiguousarray(fit.columns.T), np.ascontiguousarray(made.columns.T)
+        if (basis := basis_of(rows, fit.roles.get("weights"))) is not None:
+            rows, exog = basis.rows(rows), basis.rows(exog)
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")  # the fit has said it
             results = self._model.fit_one(fit.outcome, rows, dict(fit.roles))

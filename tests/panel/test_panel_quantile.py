@@ -164,6 +164,8 @@ def test_few_rows_without_standard_errors_and_fits_that_do_not_converge() -> Non
     frame["y"] = frame["x"] + 1e4 * rng.standard_t(3, 50)
     found = fit_frame(frame, ["g"], model="quantreg", formula="y ~ x")
     assert found.arrays["path"][0] == 1
-    theirs = by_statsmodels(np.column_stack([np.ones(50), frame["x"]]), frame["y"].to_numpy())
-    assert found.arrays["iterations"][0] == theirs.iterations
-    assert (found.arrays["status"][0] == Status.NOT_CONVERGED) == (theirs.iterations == 1000)
+    x, y = np.column_stack([np.ones(50), frame["x"]]), frame["y"].to_numpy()
+    theirs, params = by_statsmodels(x, y), np.asarray(found.arrays["params"][0])
+    assert loss_of(x, y, params, 0.5) <= loss_of(x, y, np.asarray(theirs.params), 0.5) * (1.0 + 1e-9)
+    stopped = found.arrays["iterations"][0] == 1000
+    assert (found.arrays["status"][0] == Status.NOT_CONVERGED) == stopped

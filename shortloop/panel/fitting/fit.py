@@ -15,7 +15,7 @@ from shortloop.base.errors import InputError
 from shortloop.base.seeds import seed_for
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.data import Panel
-from shortloop.panel.fitting.statsmodels_fit import fit_group
+from shortloop.panel.fitting.statsmodels_fit import TINY, fit_group
 from shortloop.panel.fitting.windows import KINDS, parts_of_windows, rows_of_windows, windows_of, with_windows
 from shortloop.panel.formulas.design import Categories, Design, Evaluated
 from shortloop.panel.formulas.equation import CategoriesError, Equation
@@ -99,9 +99,7 @@ class Fitter:
         self.names: tuple[str, ...] = ()
         self.terms: tuple[int, ...] = ()
         self._roles = dict(model.roles())
-        self._by_row: np.ndarray | None = (
-            None  # rows without a value, if nothing else decides a row of a design
-        )
+        self._by_row: np.ndarray | None = None  # rows without a value, if these alone decide a design
         self._refused: dict[int, tuple[Status, list[str]]] = {}  # windows that are not fitted
         self.starts: IntArray = self._starts  # of results, as if rows of windows were one after the other
         if model.window is None:
@@ -375,7 +373,9 @@ def _is_constant(outcome: FloatArray, starts: IntArray) -> np.ndarray:
     if len(some):
         begins = starts[some] - starts[0]
         part = outcome[starts[0] : starts[-1]]
-        found[some] = np.maximum.reduceat(part, begins) == np.minimum.reduceat(part, begins)
+        most, least = np.maximum.reduceat(part, begins), np.minimum.reduceat(part, begins)
+        with np.errstate(invalid="ignore"):
+            found[some] = (most == least) | (most - least <= TINY)
     return found
 
 

@@ -24,6 +24,7 @@ import numpy as np
 from scipy import special
 
 from shortloop.base.types import FloatArray
+from shortloop.panel.fitting.basis import SINGULAR, Basis, basis_of, dependent, is_lost, names_of
 from shortloop.panel.formulas.design import Design, in_time
 from shortloop.panel.models.model import ModelSettings
 from shortloop.panel.statistics import COEFFICIENTS, EDGE, FITS, Status
@@ -32,11 +33,10 @@ POWERS = {"HC2": 1, "HC3": 2}
 """Powers of one minus the leverage that divide squared residuals: MacKinnon and White 1985, section 2."""
 ALONE = 1e-12  # one minus the leverage, up to which it is what rounding leaves of 0
 PART = 1e-12  # share of a coefficient in a row, over the condition, that is no rounding
-SINGULAR = 1e10  # condition number of regressors of unit length that leaves coefficients hardly a digit
-CLEAR = 1e-6  # smallest eigenvalue of their products from which they are not singular, far above rounding
 CANCELS = 1e-10  # share of a variance of equal errors that rounding may leave of 0
 NAMES = sorted({*COEFFICIENTS, *FITS} - {"lower", "upper", "iterations", "converged"})
 EXACT = 1e-10  # tolerance of bounds in linear programs (the solver takes no less), and rounding of directions
+TINY = 1e-140  # differences of outcomes whose squares lose digits
 NEAR = 1e-7  # share of the outcomes' size; smaller Gaussian means with log link are on their way to 0
 TO_ZERO = {"Log": -1.0, "Logit": -1.0, "Probit": -1.0, "CLogLog": -1.0, "Cauchy": -1.0, "InversePower": 1.0}
 """Sign of the infinite linear predictor at which means are 0; other links have a finite one."""
@@ -76,8 +76,9 @@ def in_order(design: Design) -> tuple[Design, Sequence[int]]:
     twice: Any = ()
     if "time" in design.roles:
         design, _, twice = in_time(design, np.array([0, len(design.outcome)]))
-    if not (weights := np.asarray(design.roles.get("freq_weights", 1.0))).all():
-        design = design.taken(np.flatnonzero(weights))
+    for name in ("freq_weights", "weights"):
+        if not (weights := np.asarray(design.roles.get(name, 1.0))).all():
+            design = design.taken(np.flatnonzero(weights))
     return design, twice
 
 
@@ -97,6 +98,9 @@ def fit_group(
         return known, Status.FAILED, ["two rows have the same time"]
     from statsmodels.base.wrapper import ResultsWrapper
 
+    own = rows
+    if (basis := _basis(model, design, own)) is not None:
+        rows = np.ascontiguousarray(basis.rows(own))
     said: list[str] = []
     undefined = None
     with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
@@ -108,7 +112,12 @@ def fit_group(
                 results = results._results  # noqa: SLF001
             undefined = drop_undefined_variances(results)
             found = _found(results, level)
-            if with_covariance:
+            if basis is not None:
+                found |= _tested(_covariance(results, basis), level)
+                found |= (
+                    {"condition_number": float(np.linalg.cond(own))} if "condition_number" in found else {}
+                )
+            elif with_covariance:
                 found |= _covariance(results)
             converged = _asked(model.has_converged, results)
             if converged is not None and np.isfinite(converged):
@@ -117,7 +126,7 @@ def fit_group(
             results, found = None, {}
             said.append(f"{type(error).__name__}: {_line(error)}")
     said += dict.fromkeys(f"{each.category.__name__}: {_line(each.message)}" for each in caught)
-    became, why = _status(design, rows, results, found, undefined)
+    became, why = _status(design, rows, results, found, undefined, basis)
     return {**known, **found}, became, [*why, *said]
 
 
@@ -138,7 +147,14 @@ def _found(results: Any, level: float) -> dict[str, FloatArray | float]:
     return found | {name: float(value) for name, value in known.items() if value is not None}
 
 
-def _covariance(results: Any) -> dict[str, Any]:
+def _basis(model: ModelSettings, design: Design, rows: FloatArray) -> Basis | None:
+    """Return the basis in which statsmodels fits a group; None for the regressors as they are."""
+    basis = basis_of(rows, design.roles.get("weights")) if model.has_basis() else None
+    of_rows = getattr(model, "covariance", "") in POWERS  # whose variances a row of leverage 1 leaves open
+    return None if basis is not None and of_rows and (1.0 - basis.leverage <= ALONE).any() else basis
+
+
+def _covariance(results: Any, basis: Basis | None = None) -> dict[str, Any]:
     """Return the covariance of coefficients, and degrees of freedom of their tests."""
     covariance = _asked(lambda results: results.cov_params(), results)
     if np.ndim(covariance) != 2:
@@ -146,8 +162,22 @@ def _covariance(results: Any) -> dict[str, Any]:
     freedom = np.inf  # the normal distribution
     if getattr(results, "use_t", False):
         freedom = float(getattr(results, "df_resid_inference", results.df_resid))
+    if basis is not None:
+        params, covariance = basis.own @ np.asarray(results.params), basis.covariance(covariance)
+        return {"params": params, "covariance": covariance, "freedom": freedom}
     first = int(getattr(getattr(results, "model", None), "k_inflate", 0))
     return {"covariance": covariance[first:, first:], "freedom": freedom}
+
+
+def _tested(found: dict[str, Any], level: float) -> dict[str, Any]:
+    """Test coefficients by their covariance."""
+    params, errors, freedom = found["params"], np.sqrt(np.diagonal(found["covariance"])), found["freedom"]
+    is_normal = np.isinf(freedom)
+    below = -np.abs(params / errors)
+    half = _quantile(1 - (1.0 - level) / 2, None if is_normal else freedom) * errors
+    pvalues = (special.ndtr(below) if is_normal else special.stdtr(freedom, below)) * 2
+    tests = {"bse": errors, "tvalues": params / errors, "pvalues": pvalues}
+    return {**found, **tests, "lower": params - half, "upper": params + half}
 
 
 def _asked(of: Callable[[Any], Any], results: Any) -> Any:
@@ -170,18 +200,20 @@ def _iterations(results: Any) -> tuple[float | None, bool | None]:
 
 
 def _status(
-    design: Design, rows: FloatArray, results: Any, found: dict[str, Any], undefined: np.ndarray | None
+    design: Design,
+    rows: FloatArray,
+    results: Any,
+    found: dict[str, Any],
+    undefined: np.ndarray | None,
+    basis: Basis | None,
 ) -> tuple[int, list[str]]:
     """Return the status of a fit, and an explanation beside the messages of statsmodels."""
-    absorbed = design.roles["absorbed"][0] if "absorbed" in design.roles and len(rows) else 0.0
-    if len(design.outcome) <= rows.shape[1] + absorbed:
-        return Status.TOO_FEW_ROWS, []
-    if np.ptp(design.outcome) == 0.0:
-        return Status.CONSTANT_OUTCOME, []
-    if _is_singular(rows):
-        return Status.SINGULAR, ["a regressor is a sum of others, or nearly"]
+    if (unfit := _unfit(design, rows)) is not None:
+        return unfit
     if results is None or "params" not in found:
         return Status.FAILED, []
+    if np.ndim(found["params"]) != 1 or len(found["params"]) < rows.shape[1]:
+        return Status.FAILED, [f"not one coefficient for each regressor: {np.shape(found['params'])}"]
     if not np.isfinite(found["params"]).all():
         return Status.FAILED, ["coefficients of statsmodels are not finite"]
     not_converged = found.get("converged") == 0.0
@@ -191,36 +223,42 @@ def _status(
         return Status.NOT_CONVERGED, []
     errors = np.isfinite(found.get("bse", np.nan))
     if undefined is not None and np.array_equal(errors, ~undefined):
-        alone = ", ".join(name for name, each in zip(design.names, undefined, strict=True) if each)
+        alone = names_of(design, undefined)
         why = f"one row alone decides {alone}: there is no standard error of HC2 or HC3"
         return Status.LEVERAGE_OF_1, [why]
-    if _cancels(results):
+    if _cancels(results, basis):
         return Status.FAILED, ["a variance is 0 or below: use another covariance"]
     if not errors.all():
         return Status.FAILED, ["standard errors of statsmodels are not finite"]
     return Status.FITTED, []
 
 
-def _cancels(results: Any) -> bool:
+def _unfit(design: Design, rows: FloatArray) -> tuple[int, list[str]] | None:
+    """Return the status of a group of which no model has coefficients."""
+    absorbed = design.roles["absorbed"][0] if "absorbed" in design.roles and len(rows) else 0.0
+    if len(design.outcome) <= rows.shape[1] + absorbed:
+        return Status.TOO_FEW_ROWS, []
+    if np.ptp(design.outcome) <= TINY:
+        return Status.CONSTANT_OUTCOME, []
+    if said := dependent(design, rows):
+        return Status.SINGULAR, [said]
+    if is_lost(rows):
+        return Status.SINGULAR, [
+            "regressors are too far apart in size, or nearly sums of others: center and scale them"
+        ]
+    return None
+
+
+def _cancels(results: Any, basis: Basis | None) -> bool:
     """True if a variance, a difference of others, is below 0 or what rounding leaves of 0."""
     known = getattr(results, "cov_kwds", None) or {}
     if "maxlags" not in known and np.ndim(known.get("groups", 0)) < 2:
         return False
-    alike = _asked(lambda each: np.diagonal(each.normalized_cov_params) * each.scale, results)
-    return alike is not None and bool((np.diagonal(results.cov_params()) <= CANCELS * alike).any())
-
-
-def _is_singular(rows: FloatArray) -> bool:
-    """True if regressors are nearly dependent, in any units of measure."""
-    lengths = np.sqrt(np.square(rows).sum(axis=0))
-    if not lengths.all():
-        return True
-    unit = rows / lengths
-    squares = np.linalg.eigvalsh(unit.T @ unit)  # exact enough to see that there is no question
-    if squares[0] > CLEAR:
+    both = [_asked(lambda each: each.normalized_cov_params * each.scale, results), results.cov_params()]
+    if both[0] is None:
         return False
-    values = np.linalg.svd(unit, compute_uv=False)
-    return not values[0] <= SINGULAR * values[-1]
+    alike, variances = (np.diagonal(each if basis is None else basis.covariance(each)) for each in both)
+    return bool((variances <= CANCELS * alike).any())
 
 
 def _line(value: object) -> str:

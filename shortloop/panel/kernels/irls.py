@@ -48,7 +48,7 @@ def fit_groups(rows: Rows, found: Found, family: int, link: int, kind: int) -> N
         for i in range(offset.shape[0]):
             farthest = max(farthest, abs(offset[i]) if np.isfinite(offset[i]) else np.inf)
         if not numbers[g, 3] * farthest < MOST:
-            reasons[g] = Reason.ILL_CONDITIONED
+            reasons[g] = Reason.ILL_CONDITIONED if farthest < np.inf else Reason.NOT_FINITE
             continue
         eta, mu, slope = room.vectors[0, :number], room.vectors[1, :number], room.vectors[2, :number]
         weight, work, logs = room.vectors[3, :number], room.vectors[4, :number], room.vectors[5, :number]

@@ -117,6 +117,10 @@ class ModelSettings(Tagged):
         """True if the formula may have absorbed effects, ``y ~ x | firm``."""
         return False
 
+    def has_basis(self) -> bool:
+        """True if the fit is the same in any basis of the regressors."""
+        return True
+
     def fit_groups(self, design: Design, starts: IntArray, level: float) -> Statistics | None:
         """Fit all groups by compiled code, with the numbers of statsmodels; None if there is no such code."""
         # Fits that it cannot vouch for are left out, with a reason.
@@ -170,9 +174,11 @@ class WithCovariance(ModelSettings):
     )
 
     def roles(self) -> dict[str, str]:
-        columns = (self.clusters,) if isinstance(self.clusters, str) else self.clusters or ()
-        found = dict(zip(("clusters", "clusters 2"), columns, strict=False))
+        found = dict(zip(("clusters", "clusters 2"), self._ways(), strict=False))
         return {**super().roles(), **found}
+
+    def _ways(self) -> tuple[str, ...]:
+        return (self.clusters,) if isinstance(self.clusters, str) else self.clusters or ()
 
     @model_validator(mode="after")
     def _fits_the_covariance(self) -> Self:
@@ -205,10 +211,13 @@ class WithCovariance(ModelSettings):
         known: dict[str, Any] | None = None
         if self.covariance == "cluster":
             groups = [roles[name] for name in ("clusters", "clusters 2") if name in roles]
+            for name, codes in zip(self._ways(), groups, strict=True):
+                if len(codes) and codes.min() == codes.max():
+                    raise ValueError(f"all rows are in one cluster of {name}")
             known = {"groups": groups[0] if len(groups) == 1 else np.column_stack(groups)}
         elif self.covariance == "HAC":
             known = {"maxlags": self.lags, "kernel": self.kernel}
-        return {"cov_type": self.covariance, "cov_kwds": known}
+        return {"cov_type": self.covariance, **({"cov_kwds": known} if known else {})}
 
 
 class WithMargins(WithCovariance):

@@ -93,6 +93,12 @@ class OfStatsmodels(ModelSettings):
             warnings.filterwarnings("error", "unknown kwargs")  # which statsmodels would leave out
             return self.kind()(outcome, rows, **arguments).fit(**fit)
 
+    def check(self) -> None:
+        self.kind()
+
+    def has_basis(self) -> bool:
+        return False  # e.g. of a penalized fit, or with coefficients to start from
+
     def roles(self) -> dict[str, str]:
         found = dict(pair for name in TABLES for pair in _columns(name, getattr(self, name)))
         return {**super().roles(), **found}

@@ -24,6 +24,10 @@ class Wls(LeastSquares):
         return {**super().roles(), "weights": self.weights}
 
     def fit_one(self, outcome: FloatArray, rows: FloatArray, roles: dict[str, Any]) -> Any:
+        import numpy as np
         from statsmodels.regression.linear_model import WLS
 
-        return WLS(outcome, rows, weights=roles["weights"]).fit(**self.how(roles))
+        weights = roles["weights"]
+        if not np.isfinite(weights).all() or (weights < 0.0).any():  # of which statsmodels makes NaN
+            raise ValueError(f"{self.weights}: a weight is below 0 or not finite")
+        return WLS(outcome, rows, weights=weights).fit(**self.how(roles))

@@ -12,7 +12,15 @@ from shortloop.cli.lookup.jobs import entry_fields
 from shortloop.cli.output import parse_age, parse_size, print_json, print_lines, print_table
 from shortloop.store.store import Store
 from shortloop.store.workdir import is_gone
-from shortloop.upkeep.deletion import delete, idle_project, old_parts, pipelines_of, to_delete
+from shortloop.upkeep.deletion import (
+    Partial,
+    delete,
+    idle_project,
+    old_parts,
+    pipelines_of,
+    recent_checkpoints,
+    to_delete,
+)
 from shortloop.upkeep.inventory import STATES, Entry, inventory
 
 
@@ -37,11 +45,11 @@ def collect_garbage(
         if really:
             for each in forgotten:
                 store.index.finish_pipeline(each.pipeline, (), each.project)
-            freed = delete(store, chosen)
+            freed = delete(store, chosen, age)
     needed = [each for each in entries if each.state in ("current", "needed")]
     kept = sorted(Counter(of for each in needed for of in each.pipelines if of.project).items())
     total = sum(each.size for each in entries)
-    unfinished = 0 if really else len(old_parts())
+    parts = [] if really else old_parts(age)
     if as_json:
         print_json(
             jobs=[entry_fields(each) for each in chosen],
@@ -49,7 +57,7 @@ def collect_garbage(
             bytes=freed,
             bytes_left=total - freed,
             jobs_left=len(entries) - len(chosen),
-            unfinished_files=unfinished,
+            unfinished_files=len(parts),
             kept_for=[{**of._asdict(), "jobs": jobs, "gone": is_gone(of.project)} for of, jobs in kept],
         )
         return
@@ -59,17 +67,25 @@ def collect_garbage(
     else:
         share = f"{amount(freed)} of {amount(total)}"
         print_lines(f"{len(chosen)} of {counted(len(entries), 'job')} would be deleted: {share}")
-        if unfinished:
-            print_lines(f"and {unfinished} unfinished files")
     if size is not None and total - freed > size:
         print_lines(f"{left} are in use or too recent: more than {amount(size)}")
+    _print_parts(parts, 0 if age is not None else recent_checkpoints())
     for of, jobs in kept:
         print_lines(f"{counted(jobs, 'job')} kept for {of}")
         if is_gone(of.project):
             release = f"--forget {names.get(of, of.pipeline)} releases its jobs"
             print_lines(f"  this project is gone or uses other workdirs now: {release}")
-    if chosen and not really:
+    if (chosen or parts) and not really:
         print_lines("nothing was deleted; add --delete to delete")
+
+
+def _print_parts(parts: list[Partial], resumable: int) -> None:
+    if parts:
+        print_lines(f"and {counted(len(parts), 'temporary part')}: {amount(sum(size for _, size in parts))}")
+    if resumable:
+        print_lines(
+            f"{amount(resumable)} to resume interrupted jobs are kept for a day; --older 0s deletes them"
+        )
 
 
 def _print(chosen: list[Entry]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,6 +20,7 @@ from shortloop.upkeep.inventory import Entry
 
 KEPT = {"setup.json", MANIFEST, DELETED}
 OLD_PARTS = 86_400.0  # seconds until a file that was begun and not finished is nobody's
+Partial = tuple[Path, int]  # a file or folder that was begun and not finished, and its bytes
 
 
 def to_delete(entries: Sequence[Entry], older: float | None = None, total: int | None = None) -> list[Entry]:
@@ -35,7 +35,7 @@ def to_delete(entries: Sequence[Entry], older: float | None = None, total: int |
     return chosen
 
 
-def delete(store: Store, entries: Iterable[Entry]) -> int:
+def delete(store: Store, entries: Iterable[Entry], older: float | None = None) -> int:
     """Delete the results of jobs while `idle_project` is held; return the freed bytes."""
     freed = 0
     for each in entries:
@@ -54,25 +54,42 @@ def delete(store: Store, entries: Iterable[Entry]) -> int:
             else:
                 file.unlink()
         freed += each.size - sum(file.stat().st_size for file in each.folder.iterdir())
-    for part in old_parts():
-        freed += part.stat().st_size
-        part.unlink()
-        with contextlib.suppress(OSError):  # there are others beside it
-            part.parent.rmdir()
+    for part, size in old_parts(older):
+        freed += size
+        if part.is_dir():
+            shutil.rmtree(part)
+        else:
+            part.unlink()
     return freed
 
 
-def old_parts() -> list[Path]:
-    """Abandoned temporary files: in the project's cache, and checkpoints of jobs."""
-    cache = cache_directory("jobs").parent
-    before = time.time() - OLD_PARTS
-    found = [file for file in cache.glob("*/.*") if file.is_file() and file.stat().st_mtime < before]
+def old_parts(older: float | None = None) -> list[Partial]:
+    """Temporary files older than a day, in the project's cache; checkpoints also if older than `older`."""
+    cache, now = cache_directory("jobs").parent, time.time()
+    found = [
+        (file, file.stat().st_size)
+        for file in cache.glob("*/.*")
+        if file.is_file() and file.stat().st_mtime < now - OLD_PARTS
+    ]
+    age = OLD_PARTS if older is None else min(older, OLD_PARTS)
+    return found + [(folder, size) for folder, size, latest in _checkpoints() if latest <= now - age]
+
+
+def recent_checkpoints() -> int:
+    """Bytes of checkpoints that `delete` keeps without an age, from which jobs resume."""
+    return sum(size for _, size, latest in _checkpoints() if latest > time.time() - OLD_PARTS)
+
+
+def _checkpoints() -> Iterator[tuple[Path, int, float]]:
+    """Folder, bytes and latest modification of each checkpoint."""
     for workdir in configuration().workdirs.values():
         for folder in Path(workdir).glob(f"{CHECKPOINTS}/*"):
-            files = list(folder.iterdir())
-            if all(file.stat().st_mtime < before for file in files):
-                found += files
-    return found
+            states = [file.stat() for file in folder.rglob("*") if file.is_file()]
+            yield (
+                folder,
+                sum(each.st_size for each in states),
+                max((each.st_mtime for each in states), default=0),
+            )
 
 
 def pipelines_of(store: Store, settings: str) -> list[Purpose]:

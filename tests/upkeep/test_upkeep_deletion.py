@@ -18,7 +18,14 @@ from shortloop.store.manifest import read_manifest
 from shortloop.store.store import Store
 from shortloop.store.workdir import only_run
 from shortloop.upkeep import deletion
-from shortloop.upkeep.deletion import delete, idle_project, old_parts, pipelines_of, to_delete
+from shortloop.upkeep.deletion import (
+    delete,
+    idle_project,
+    old_parts,
+    pipelines_of,
+    recent_checkpoints,
+    to_delete,
+)
 from shortloop.upkeep.inventory import Entry, inventory
 
 DAY = 86_400
@@ -129,7 +136,7 @@ def test_files_and_arrays_that_were_begun_long_ago_go_too(jobs: ToyJobs) -> None
     ages = {cache / ".hashes.json.17": 2, cache / ".hashes.json.18": 0, cache / "hashes.json": 2}
     arrays = {
         blocks / "old/lock": 3,
-        blocks / "old/x.npy": 2,
+        blocks / "old/files/page.pdf": 2,
         blocks / "new/lock": 3,
         blocks / "new/x.npy": 0,
     }
@@ -137,8 +144,9 @@ def test_files_and_arrays_that_were_begun_long_ago_go_too(jobs: ToyJobs) -> None
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("{}", encoding="utf-8")
         os.utime(file, (0, time.time() - age * DAY))
-    assert {file.name for file in old_parts()} == {".hashes.json.17", "lock", "x.npy"}
-    assert {file.parent.name for file in old_parts()} == {"inputs", "old"}
+    assert {part.name: size for part, size in old_parts(30 * DAY)} == {".hashes.json.17": 2, "old": 4}
+    assert {part.name for part, _ in old_parts(0)} == {".hashes.json.17", "old", "new"}
+    assert recent_checkpoints() == 4
     delete_all()
     assert {file.name for file in cache.iterdir()} == {".hashes.json.18", "hashes.json"}
     assert {str(file.relative_to(blocks)) for file in blocks.rglob("*")} == {"new", "new/lock", "new/x.npy"}

@@ -34,7 +34,7 @@ def collect_garbage(
         forgotten = pipelines_of(store, settings) if settings is not None else ()
         entries, names = inventory(store, without=forgotten), store.index.settings_names()
         chosen = to_delete(entries, age, size)
-        freed = sum(each.size for each in chosen)
+        freed, parts = sum(each.size for each in chosen), old_parts(age)
         unreadable = [each.job for each in entries if each.state == "unreadable"]
         if really and unreadable:
             problem = "nothing was deleted: some jobs cannot be read, so their inputs are unknown"
@@ -48,8 +48,8 @@ def collect_garbage(
             freed = delete(store, chosen, age)
     needed = [each for each in entries if each.state in ("current", "needed")]
     kept = sorted(Counter(of for each in needed for of in each.pipelines if of.project).items())
-    total = sum(each.size for each in entries)
-    parts = [] if really else old_parts(age)
+    total = sum(each.size for each in entries) + sum(size for _, size in parts)
+    parts = [] if really else parts
     if as_json:
         print_json(
             jobs=[entry_fields(each) for each in chosen],

@@ -11,6 +11,8 @@ import pytest
 from refusal import refusal
 from toy_jobs import ToyJobs, is_deleted, toy_project
 
+from shortloop.base.text import amount
+from shortloop.cli.gc import collect_garbage
 from shortloop.project.project import DELETED, FINISHED
 from shortloop.store.crash_repair import tidy
 from shortloop.store.index import Purpose
@@ -131,23 +133,28 @@ def test_it_is_out_of_use_before_any_file_is_gone(jobs: ToyJobs, monkeypatch: py
     assert is_deleted(folder)
 
 
-def test_files_and_arrays_that_were_begun_long_ago_go_too(jobs: ToyJobs) -> None:
+def test_files_and_checkpoints_that_were_begun_long_ago_go_too(
+    jobs: ToyJobs, capsys: pytest.CaptureFixture[str]
+) -> None:
     cache, blocks = jobs.project / "workdirs/.cache/inputs", jobs.project / "workdirs/main/.checkpoints"
     ages = {cache / ".hashes.json.17": 2, cache / ".hashes.json.18": 0, cache / "hashes.json": 2}
     arrays = {
         blocks / "old/lock": 3,
-        blocks / "old/files/page.pdf": 2,
+        blocks / "old/files/page.pdf": 2,  # larger than all jobs
         blocks / "new/lock": 3,
         blocks / "new/x.npy": 0,
     }
     for file, age in (ages | arrays).items():
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("{}", encoding="utf-8")
+        os.truncate(file, 200_000 if file.suffix == ".pdf" else 2)
         os.utime(file, (0, time.time() - age * DAY))
-    assert {part.name: size for part, size in old_parts(30 * DAY)} == {".hashes.json.17": 2, "old": 4}
+    assert {part.name: size for part, size in old_parts(30 * DAY)} == {".hashes.json.17": 2, "old": 200_002}
     assert {part.name for part, _ in old_parts(0)} == {".hashes.json.17", "old", "new"}
     assert recent_checkpoints() == 4
-    delete_all()
+    collect_garbage(really=True, older=None, to=None, settings=None)
+    jobs_left = sum(each.size for each in entries())
+    assert f", {amount(jobs_left)} left" in capsys.readouterr().out
     assert {file.name for file in cache.iterdir()} == {".hashes.json.18", "hashes.json"}
     assert {str(file.relative_to(blocks)) for file in blocks.rglob("*")} == {"new", "new/lock", "new/x.npy"}
 

@@ -35,6 +35,7 @@ SIZE = references.SIZE  # bytes of a hash
 PICKLED = ("datetime", "decimal", "fractions", "uuid", "zoneinfo")  # modules of data that refers to nothing
 BULK = 8192  # bytes from which on BLAKE3 is the faster hash
 FEW = 1000  # texts that cost less to look at than to make distinct
+STATEFUL = (dict, list, tuple, set, frozenset, str, bytes, int, float, BaseException)  # beside attributes
 CONTAINERS = (dict, collections.OrderedDict, collections.defaultdict, collections.Counter)
 
 
@@ -84,6 +85,8 @@ class Hasher:
             for key, each in value.items():
                 self._add_name(key)
                 self.add(each)
+            if kind is collections.defaultdict:
+                self.add(value.default_factory)
         else:
             self._add_data(value, kind)
 
@@ -122,7 +125,8 @@ class Hasher:
             self._check_texts(array.ravel().tolist())
 
     def add_frame(self, frame: pd.DataFrame) -> None:
-        self.add_parts("frame", [*frame.shape, dict(frame.attrs)])
+        freq = getattr(frame.index, "freqstr", None)
+        self.add_parts("frame", [*frame.shape, dict(frame.attrs), str(frame.columns.dtype), freq])
         self._add_name([list(frame.index.names), list(frame.columns.names)])
         for level in range(frame.index.nlevels):
             self._add_column(frame.index.get_level_values(level))
@@ -221,17 +225,28 @@ def _parts_of(value: Any, kind: type) -> list[Any] | None:
     if isinstance(value, enum.Enum):
         return [value.name, value.value]
     if isinstance(value, tuple) and hasattr(kind, "_fields"):
-        return [*value]
+        state = getattr(value, "__dict__", None)  # of a subclass
+        return [*value, state] if state else [*value]
     if kind is SimpleNamespace:
         return [vars(value)]
+    if kind is type and value.__module__ == "builtins":
+        return [value.__name__]
     if dataclasses.is_dataclass(kind):
-        slots = {each.name: getattr(value, each.name, None) for each in dataclasses.fields(kind)}
-        return [slots | getattr(value, "__dict__", {})]
+        return None if isinstance(value, STATEFUL) else [_attributes(value, kind)]
     if kind in (complex, range, slice, bytearray) or kind.__module__ in PICKLED:
         return [pickle.dumps(value, protocol=5)]
     library = kind.__module__.partition(".")[0]
     parts, module = _PARTS_OF.get(library), sys.modules.get(library)
     return None if parts is None or module is None else parts(value, module)
+
+
+def _attributes(value: Any, kind: Any) -> dict[str, object]:
+    """Attributes of a dataclass, also those in slots of classes below it."""
+    slots = [getattr(each, "__slots__", ()) for each in kind.__mro__]
+    names = [name for each in slots for name in ([each] if isinstance(each, str) else each)]
+    names += [each.name for each in dataclasses.fields(kind)]
+    own = {name: getattr(value, name, None) for name in names if not name.startswith("__")}
+    return own | getattr(value, "__dict__", {})
 
 
 def _parts_of_pandas(value: Any, pandas: Any) -> list[Any] | None:

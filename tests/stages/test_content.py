@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import datetime
 import decimal
@@ -24,6 +25,32 @@ class Point:
     x: int
 
 
+class Slotted:
+    __slots__ = ("beside",)
+
+
+@dataclasses.dataclass
+class Marked(Slotted):
+    x: int
+
+    def __init__(self, beside: int) -> None:
+        self.x, self.beside = 1, beside
+
+
+@dataclasses.dataclass
+class Listed(list[int]):
+    x: int
+
+
+class Pair(collections.namedtuple("Pair", "a b")):
+    """A tuple with names, which can have attributes beside these."""
+
+
+def with_attribute(value: Any) -> Any:
+    value.c = 1
+    return value
+
+
 FRAME = pd.DataFrame({"firm": ["a", "b", "c"], "x": [1.0, 2.0, np.nan], "n": [1, 2, 3]})
 
 
@@ -41,7 +68,7 @@ DIFFERENT: dict[str, Any] = {
     "list like dict": ["dict", "a", 1, "b", 2], "list like generic": ["generic", np.array(1)],
     "list like array": ["array", repr(np.arange(4).dtype), (4,)],
     "list like series": ["series", "x", FRAME[["x"]]],
-    "list like frame": ["frame", 3, 3, {}, [None], [None]],
+    "list like frame": ["frame", 3, 3, {}, "str", None, [None], [None]],
     "overlapping": np.zeros(1, fields(0, 2)),
     "not overlapping": np.zeros(1, fields(0, 4)),
     "array": np.arange(4), "array of 2": np.arange(4).reshape(2, 2), "array of i4": np.arange(4, dtype="i4"),
@@ -66,7 +93,11 @@ DIFFERENT: dict[str, Any] = {
     "polars f": pl.DataFrame({"x": [1.0]}), "date": datetime.date(2026, 1, 1),
     "decimal": decimal.Decimal("1.0"),
     "decimal 1.00": decimal.Decimal("1.00"), "point": Point(1), "point 2": Point(2), "set": {1},
-    "frozen": frozenset({1}),
+    "frozen": frozenset({1}), "int": int, "of lists": collections.defaultdict(list),
+    "of ints": collections.defaultdict(int), "of none": collections.defaultdict(),
+    "pair": Pair(1, 2), "pair with more": with_attribute(Pair(1, 2)), "marked": Marked(1),
+    "marked 2": Marked(2),
+    "labels of categories": FRAME.set_axis(pd.CategoricalIndex([*FRAME]), axis="columns"),
 }  # fmt: skip
 DIFFERENT["attrs"].attrs["unit"] = "m"
 
@@ -75,8 +106,16 @@ def test_different_data_have_different_hashes_or_none() -> None:
     found = {name: content_of(value) for name, value in DIFFERENT.items()}
     same = [(one, other) for one, other in itertools.combinations(found, 2) if found[one] == found[other]]
     assert same == []
-    with refusal("cannot be compared"):
-        content_of([lambda: 1])
+    incomparable: list[Any] = [lambda: 1, collections.defaultdict(lambda: 1), Listed(1)]
+    for value in incomparable:
+        with refusal("cannot be compared"):
+            content_of([value])
+
+
+def test_the_frequency_of_an_index_counts() -> None:
+    times = pd.date_range("2026-01-01", periods=3)
+    with_it, without = pd.DataFrame(index=times), pd.DataFrame(index=pd.DatetimeIndex([*times]))
+    assert content_of(with_it) != content_of(without)
 
 
 def made_again(value: Any) -> Any:
@@ -89,9 +128,9 @@ def made_again(value: Any) -> Any:
         return np.asfortranarray(np.repeat(value[None], 2, 0)[0]) if value.ndim else value.copy()
     if isinstance(value, pl.DataFrame):
         return pl.concat([value[:1], value[1:]], rechunk=False)
-    if isinstance(value, list | tuple):
+    if type(value) in (list, tuple):
         return type(value)(map(made_again, value))
-    if isinstance(value, dict):
+    if type(value) is dict:
         return {made_again(key): made_again(each) for key, each in value.items()}
     return "".join([*value]) if isinstance(value, str) else value
 

@@ -10,7 +10,7 @@ import os
 import sys
 import types
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, cast
 
 from shortloop.base.errors import InputError
@@ -150,8 +150,7 @@ class UnitsStage(CollectingStage, FunctionStage):
             raise InputError(f"two units of {kind.__name__} have the same name", found=twice[0], hint=hint)
 
         reads = [reset_row_numbers(data) for _, data in pairs]
-        costs = [float(len(data)) if isinstance(data, Sized) else 1.0 for data in reads]
-        return FoundUnits(names, costs, reads)
+        return FoundUnits(names, [*map(_length, reads)], reads)
 
     def units(self) -> list[float]:
         """Cost of each unit: the length of its data."""
@@ -259,6 +258,13 @@ def _pairs(units: object, stage: str) -> list[tuple[object, object]]:
         expected = 'e.g. a dict, or `frame.groupby("column")`'
         raise InputError(problem, found=repr(units)[:200], expected=expected)
     return pairs
+
+
+def _length(data: Any) -> float:
+    try:
+        return float(len(data))
+    except Exception:  # that of a scalar of NumPy, or of a sparse matrix, is refused
+        return 1.0
 
 
 def _name(name: Any) -> Plain:

@@ -11,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from refusal import refusal
+from scipy.sparse import csr_array
 
 from shortloop.stages.content import SIZE
 from shortloop.stages.function import UnitsStage, sort_results, stage_of_function
@@ -196,6 +197,18 @@ def test_groups_of_frames_are_units() -> None:
     other = pl.DataFrame({"a": [number * 7919 % 1000 for number in range(1000)]})
     stage = opened(lambda rows: {"count": len(rows)}, lambda: other.group_by("a"))  # in the order of its rows
     assert [stage.unit_name(unit) for unit in range(1000)] == [f"({a},) of <lambda>" for a in other["a"]]
+
+
+def test_units_may_read_data_without_a_length() -> None:
+    data = {
+        "scalar": np.array(3.0),
+        "sparse": csr_array(np.eye(2)),
+        "lazy": pl.LazyFrame({"x": [1]}),
+        "two": [1, 2],
+    }
+    stage = opened(lambda read: {"type": type(read).__name__}, lambda: data)
+    assert stage.units() == [1, 1, 1, 2]
+    assert stage.compute(1) == {"type": "csr_array"}
 
 
 NAMES: list[tuple[Any, Any]] = [

@@ -34,8 +34,9 @@ DEEPEST = 50
 MOST_BITS = 4096  # of an int
 HINTS = {
     **dict.fromkeys(("set", "frozenset"), "give a sorted list"),
-    **dict.fromkeys(("date", "datetime"), "give its text: `.isoformat()`"),
-    "ndarray": "give a list: `.tolist()`",
+    **dict.fromkeys(("date", "datetime", "Timestamp", "Timedelta"), "give its text: `.isoformat()`"),
+    **dict.fromkeys(("ndarray", "Series", "Index"), "give a list: `.tolist()`"),
+    **dict.fromkeys(("range", "deque"), "give a list: `list(…)`"),
 }
 
 
@@ -95,7 +96,8 @@ def _hint(value: object) -> str | None:
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
         return "give the number: `.item()`"
     plain = next((kind for kind in (int, float, str, list, tuple, dict) if isinstance(value, kind)), None)
-    return HINTS.get(type(value).__name__, plain and f"give `{plain.__name__}(…)` of it")
+    said = plain and f"give `{plain.__name__}(…)` of it"
+    return HINTS.get(type(value).__name__, said or ("give its `.value`" if isinstance(value, Enum) else None))
 
 
 def _named(kind: type) -> str:

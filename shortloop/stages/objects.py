@@ -12,7 +12,7 @@ import reprlib
 import sys
 import types
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
 from importlib import metadata
 from pathlib import Path
 from typing import Any, ClassVar
@@ -31,9 +31,12 @@ ATOMS = {str, bytes, int, float, complex, bool, type(None)}
 DEPTH = 10_000
 FRAMES = 8  # patsy looks through five
 DEEPEST = 20  # parts within parts that are searched for what cannot be pickled
-REMEDIES: tuple[tuple[type, str], ...] = (
+REMEDIES: tuple[tuple[type | tuple[type, ...], str], ...] = (
     (types.FunctionType, "write it as a function with a name at the top of a module, and import it"),
     (io.IOBase, "give its path as a text, or what it holds"),
+    (tuple, "give what it holds: `tuple(x)`, or each part by a name of its own"),
+    (memoryview, "give what it holds: `bytes(x)`"),
+    ((KeysView, ValuesView, ItemsView), "give a list of what it holds: `list(x)`"),
     (Iterator, "give a list of what it yields: `list(x)`"),
     (types.ModuleType, "leave it out, and import it where it is used"),
 )

@@ -33,6 +33,16 @@ PLAIN = (str, bytes, bool, int, float, type(None))
 TIMES = ("datetime", "decimal", "pandas", "pandas._libs.missing", "pandas._libs.tslibs.timestamps")
 # Types of Polars that not all versions of its Parquet keep; some are followed by more.
 ODD = ("Categorical", "Enum", "Decimal", "Object", "Null", "Int128")
+AS_OBJECT = "or put the frame into a list, `[frame]`, which is stored as a pickle"
+ONE_TYPE = "give each column one type: numbers, texts, dates"
+AS_TYPE = (
+    "give each column one type that Parquet has, and no numbers beside None in a column of objects: "
+    '`.astype("Int64")`, `.astype(str)`'
+)
+HINTS = {
+    "index": "make columns of the index, with `.reset_index()`",
+    "names of columns": "name columns by texts alone, `frame.columns = […]`, without `frame.columns.name`",
+}
 
 
 class Restored(TypedDict, total=False):
@@ -202,7 +212,7 @@ def _checked(name: str, table: Any) -> tuple[str, Any]:
     if type(table) is not load(library).DataFrame:
         raise _unwritable(name, f"a {type(table).__name__}, which is more than a frame of {library}")
     if len({*map(str, table.columns)}) < len(table.columns):
-        raise _unwritable(name, "columns of one name")
+        raise _unwritable(name, "columns of one name", "give each column a name of its own")
     for column, values in table.items() if library == PANDAS else ():
         if values.dtype == object:
             held = next((type(each) for each in values if not isinstance(each, PLAIN)), None)
@@ -293,13 +303,15 @@ def _check_same(name: str, was: Any, library: str, read: Callable[[], Table]) ->
                 raise _changed(name, f"column {column} of {kind}", f"one of {now.schema[column]}")
         return
     if was.attrs != now.attrs:
-        raise _changed(name, f"attrs {was.attrs}", repr(now.attrs))
+        hint = "keep in `attrs` only numbers, texts, and lists and dicts of these"
+        raise _changed(name, f"attrs {was.attrs}", repr(now.attrs), hint)
     parts = [("index", was.index, now.index), ("names of columns", was.columns, now.columns)]
     for place, column in enumerate(was.columns):
         parts.append((f"column {column}", was.iloc[:, place], now.iloc[:, place]))
     for what, one, two in parts:
         if not _is_same(one, two):
-            raise _changed(name, f"{what} of {_kind(one)}", f"one of {_kind(two)}, or of other values")
+            other = f"one of {_kind(two)}, or of other values"
+            raise _changed(name, f"{what} of {_kind(one)}", other, HINTS.get(what, AS_TYPE))
 
 
 def _is_same(one: Any, two: Any) -> bool:
@@ -318,19 +330,17 @@ def _kind(axis: Any) -> str:
     return repr(axis.dtype) if not hasattr(axis, "levels") else "several levels"
 
 
-def _changed(name: str, was: str, now: str) -> InputError:
+def _changed(name: str, was: str, now: str, hint: str = AS_TYPE) -> InputError:
     return InputError(
         "a table changes when stored as Parquet",
         field=f"table {name}",
         found=f"{was}; it is read as {now}",
         expected="a table that reads back unchanged",
-        hint="give each column one type that Parquet has, and no numbers beside None in a column of objects: "
-        '`.astype("Int64")`, `.astype(str)`',
+        hint=f"{hint}; {AS_OBJECT}",
     )
 
 
-def _unwritable(name: str, error: Exception | str) -> InputError:
+def _unwritable(name: str, error: Exception | str, hint: str = ONE_TYPE) -> InputError:
     problem = "a table cannot be kept as a Parquet file"
     found = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
-    hint = "give each column one type: numbers, texts, dates"
-    return InputError(problem, field=f"table {name}", found=found, hint=hint)
+    return InputError(problem, field=f"table {name}", found=found, hint=f"{hint}; {AS_OBJECT}")

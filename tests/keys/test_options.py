@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Optional
 from uuid import UUID
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -302,7 +303,10 @@ BAD: list[tuple[Any, str, str]] = [
     (float("-inf"), "-inf", "None"),
     (b"x", "bytes", "plain data"),
     (Decimal("1"), "decimal.Decimal", "plain data"),
-    (Colour.RED, "Colour", "plain data"),
+    (Colour.RED, "Colour", ".value"),
+    (range(3), "range", "list(…)"),
+    (pd.Series([1]), "pandas.Series", ".tolist()"),
+    (pd.Timestamp("2020"), "pandas.Timestamp", ".isoformat()"),
     (Number.ONE, "Number", "int(…)"),
     (Word.A, "Word", "str(…)"),
     (Point(1, 2), "Point", "tuple(…)"),

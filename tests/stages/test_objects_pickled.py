@@ -20,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jobs_project import ROOT, fresh_python
 from refusal import refusal
+from scipy.stats import ttest_ind
 
 from shortloop.stages.objects import loaded, packed
 
@@ -180,6 +181,9 @@ class Raises:
         (lambda path: (0, threading.Lock()), "x[1]", "leave it out, and make it again"),
         (lambda path: {"f": stream(path)}, "x['f']", "give its path as a text"),
         (lambda path: (each for each in "ab"), "x", "`list(x)`"),
+        (lambda path: ttest_ind([1.0, 2], [2.0, 4]), "x", "`tuple(x)`"),
+        (lambda path: {"a": {"b": 1}.keys()}, "x['a']", "`list(x)`"),
+        (lambda path: memoryview(b"a"), "x", "`bytes(x)`"),
         (lambda path: {"m": pickle}, "x['m']", "import it where it is used"),
         (lambda path: Held(Raises()), "x.value", "leave it out"),
     ],

@@ -17,6 +17,7 @@ from pandas.testing import assert_frame_equal
 from refusal import refusal
 
 from shortloop.base.errors import InputError
+from shortloop.stages.objects import packed
 from shortloop.stages.tables import (
     from_bytes,
     joined,
@@ -206,6 +207,24 @@ def test_what_parquet_cannot_hold_is_refused(values: list[Any]) -> None:
         to_bytes(table, "odd")
     with refusal("reset_index"):  # an index of a unit is not lost
         to_bytes(pd.DataFrame({"v": [1, 2]}, ["slope", "level"]), "t")
+
+
+def test_a_refused_table_has_a_remedy_that_works() -> None:
+    twice, pairs = pd.DataFrame([[1, 2]], columns=["a", "a"]), with_attrs(pair=(1, 2))
+    pivoted = (
+        pd.DataFrame({"k": ["a"], "v": [1], "g": ["x"]})
+        .pivot(index="k", columns="g", values="v")
+        .reset_index()
+    )
+    for frame, said, remedy in (
+        (twice, "a name of its own", twice.set_axis(["a", "b"], axis="columns")),
+        (pairs, "`attrs`", with_attrs(pair=[1, 2])),
+        (pivoted, "columns.name", pivoted.rename_axis(columns=None)),
+    ):
+        with refusal(said, "`[frame]`"):
+            to_bytes(frame, "t")
+        to_bytes(remedy, "t")
+        packed([frame], "t", "fit")
 
 
 def test_the_same_table_gives_the_same_bytes(tmp_path: Path) -> None:

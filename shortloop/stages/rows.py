@@ -30,6 +30,11 @@ KINDS = f"{ALIKE}UmM"
 Row = Mapping[str, "np.ndarray | Table | Pickled"]
 """Values of a unit by name: arrays, of no axes for single values, tables, and other objects as pickles."""
 
+HINTS = {
+    "shapes": "have each unit give as many numbers, or frames: their rows may differ in number",
+    "columns": "have each unit give the same columns, each of one type in all: `frame.astype({…})`",
+}
+
 
 def without_names(given: object, what: str) -> InputError:
     """The error for a return value of a function that is no mapping."""
@@ -215,5 +220,8 @@ def _check_alike(
 def _differ(what: str, how: str, first: tuple[object, object], other: tuple[object, object]) -> InputError:
     found = f"{other[1]} of unit {other[0]}"
     expected = f"{first[1]}, as of unit {first[0]}"
-    hint = "have each unit give the same names, shapes and types: nan for a number that there is not"
+    hint = HINTS.get(
+        how.rpartition(" ")[2],
+        "have each unit give the same names and types: nan for a number that there is not",
+    )
     return InputError(f"units of {what} give {how}", found=found, expected=expected, hint=hint)

@@ -69,7 +69,7 @@ def sort_results(given: object, what: str) -> Finished:
         if isinstance(value, Values):
             found["arrays"][name] = value
         elif isinstance(value, str | bytes) and "." in name:
-            found["files"][name] = value.encode() if isinstance(value, str) else value
+            found["files"][name] = _encoded(value, name, what) if isinstance(value, str) else value
         elif is_table(value):
             found["tables"][name] = value
         elif drawing is not None and isinstance(value, drawing.Figure):
@@ -86,6 +86,17 @@ def sort_results(given: object, what: str) -> Finished:
     except ValueError as error:
         raise InputError(f"{what} returns a value with an invalid name", found=str(error)) from None
     return Finished(**found)
+
+
+def _encoded(text: str, name: str, what: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        found = f"half a character: {text[error.start : error.end]!r}"
+        hint = "give bytes, e.g. `text.encode(errors='replace')`"
+        raise InputError(
+            f"{what} returns a text that no file can hold", field=name, found=found, hint=hint
+        ) from None
 
 
 class FoundUnits(NamedTuple):

@@ -138,11 +138,7 @@ def write_output(
     whole = [*finished.files.items(), *_figure_files(finished.figures)]
     whole += [(f"{name}{OBJECT}", each.data) for name, each in objects.items()]
     written = [*files, *(path for path, _ in whole), *(f"{name}.parquet" for name in finished.tables)]
-    for path, count in Counter(written).items():
-        check_file_name(path)
-        if count > 1:
-            said = "a figure NAME is NAME.png and NAME.pdf, an object NAME.pkl"
-            raise ValueError(f"{kind} gives {path} {count} times: {said}")
+    _check_paths(written, kind)
     tables = {name: save_table(name, table) for name, table in finished.tables.items()}
     for path, content in whole:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -170,6 +166,16 @@ def write_output(
         task.name, task.partition, described, facts=facts, threads=threads, versions=versions, **entries
     )
     return [*written[len(files) :], *([ROWS] if collects else [])]
+
+
+def _check_paths(paths: Sequence[str], kind: str) -> None:
+    folders = {str(each) for path in paths for each in Path(path).parents}
+    for path, count in Counter(paths).items():
+        check_file_name(path)
+        problem = f"{kind} gives {path} {count} times" if count > 1 else ""
+        if problem := problem or (f"{kind} gives {path} as a file and a folder" if path in folders else ""):
+            said = "a table NAME is NAME.parquet, a figure NAME.png and NAME.pdf, an object NAME.pkl"
+            raise InputError(problem, hint=f"rename one: {said}")
 
 
 def _save_arrays(finished: Finished, filled: Container[str], types: dict[str, Plain], kind: str) -> None:

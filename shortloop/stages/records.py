@@ -41,6 +41,7 @@ RESERVED |= {"manifest.json", RECORD, ROWS, FAILED_UNITS}
 RESERVED_FOLDERS = {"OUTPUT", "DS"}
 TIMES_SIGN, LETTER_X = re.compile(r"\s+×\s+"), re.compile(r"\s+x\s+")
 """Separators of names of axes; the letter only where there is no sign, as a name may end with it."""
+LONGEST = 240  # bytes of a name; file systems take 255 with the ending
 REST = "…"  # all further axes, without names
 
 
@@ -169,9 +170,17 @@ class Record(OptionalEntries):
     problem: str | None
 
 
+def _is_writable(name: str) -> bool:
+    """Check if a file system can store a file of this name, with an ending."""
+    try:
+        return len(name.encode()) <= LONGEST
+    except UnicodeEncodeError:
+        return False
+
+
 def check_array_name(name: str) -> None:
     """Refuse a name that no array can have."""
-    if not name or name.startswith(".") or "/" in name or "\0" in name:
+    if not name or name.startswith(".") or "/" in name or "\0" in name or not _is_writable(name):
         raise ValueError(f"an array cannot have the name {name!r}")
 
 
@@ -181,6 +190,8 @@ def check_file_name(name: str) -> None:
     hidden = any(part.startswith(".") for part in path.parts)  # so is ".."
     if not path.parts or str(path) != name or path.is_absolute() or hidden or "\0" in name:
         raise ValueError(f"a file of a job cannot have the path {name!r}: it must be below the job's folder")
+    if not all(map(_is_writable, path.parts)):
+        raise ValueError(f"a file of a job cannot have the path {name!r}: it is too long, or no valid text")
     is_array = len(path.parts) == 1 and path.suffix == ".npy"
     if is_array or name in RESERVED or path.parts[0] in RESERVED_FOLDERS:
         raise ValueError(f"a file of a job cannot have the path {name!r}: it is that of another file")

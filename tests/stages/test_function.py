@@ -261,6 +261,8 @@ def test_units_that_are_none_are_refused(units: Callable[..., Any], said: str) -
         ({"a/b": np.arange(3)}, "with an invalid name"),
         ({"a.npy": "x"}, "with an invalid name"),
         ({"../a.txt": "x"}, "with an invalid name"),
+        ({"a" * 250: np.arange(3)}, "with an invalid name"),
+        ({"a.txt": "\ud800"}, "a text that no file can hold"),
     ],
 )
 def test_what_a_function_may_not_return(given: Any, said: str) -> None:

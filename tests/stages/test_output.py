@@ -15,6 +15,7 @@ from in_process import do_job, files_of, keep_file
 from matplotlib.figure import Figure
 from toy_stages import Growing, Numbers, Powers, task_of
 
+from shortloop.base.errors import InputError
 from shortloop.base.types import Span
 from shortloop.stages.output import check_coverage, compute_unit, keep_unit, lay_out, write_output
 from shortloop.stages.records import Outside
@@ -254,6 +255,7 @@ def test_values_are_given_made_before_or_elsewhere(tmp_path: Path, monkeypatch: 
         (Finished(arrays={"a": Values(np.ma.masked_equal([1, 2], 1), "x", "")}), "numpy.ma.MaskedArray"),
         (Finished(files={"a.png": b""}, figures={"a": Figure()}), "gives a.png 2 times"),
         (Finished(files={"a.parquet": b""}, tables={"a": pd.DataFrame()}), "gives a.parquet 2 times"),
+        (Finished(files={"a.d/b": b"", "a.d": b""}), "gives a.d as a file and a folder"),
         (Finished(files={"record.json": b""}), "'record.json': it is that of another file"),
         (Finished(files={"../a": b""}), "'../a': it must be below"),
         (Finished(arrays={"../a": Values(1, "", "")}), "'../a'"),
@@ -263,9 +265,10 @@ def test_unreadable_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, finish
     monkeypatch.chdir(tmp_path)
     stage = Ends()
     stage.finished = finished
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=said) as caught:
         write_output(stage, Task("ends", "", "", None, {}, {}), {}, [])
     assert not list(tmp_path.iterdir())
+    assert isinstance(caught.value, InputError) or "2 times" not in said
 
 
 OUTS = {"a": Out((4, 3), "f8", "x × y", ""), "b": Out((4,), "f8", "x", "")}

@@ -238,6 +238,7 @@ def test_what_is_not_along_an_axis_is_refused(tmp_path: Path, axis: str, name: s
             "must be below",
         ),
         (["record.json", "failed_units.json", "manifest.json", "a.npy", "OUTPUT/a"], "that of another"),
+        (["a" * 241, "é" * 121, "\ud800.txt"], "too long, or no valid text"),
         (["setup.json", "post.json", "method.tar.gz"], "that of another"),
     ],
 )
@@ -247,6 +248,6 @@ def test_names_of_files_and_arrays(names: list[str], problem: str) -> None:
             check_file_name(name)
     for name in ("a", "a b", "a.b", "ü", "record"):
         check_array_name(name)
-    for name in ("", ".a", "a/b", "../a", "a\0"):
+    for name in ("", ".a", "a/b", "../a", "a\0", "\ud800", "a" * 241):
         with pytest.raises(ValueError, match="an array cannot have"):
             check_array_name(name)

@@ -125,7 +125,12 @@ def _fits(node: ast.ClassDef, kind: type, codes: Sequence[types.CodeType]) -> bo
                 annotated.add(target.id)
     current = {name: literal(value) for name, value in vars(kind).items()}
     same = all(current.get(name) in (None, literal(value)) for name, value in plain.items())
-    added = {name for name, value in current.items() if value and not name.startswith("_")} - assigned
+    inherited = [vars(each) for each in kind.__mro__[1:]]  # of which some classes get copies, as pydantic's
+    added = {
+        name
+        for name, value in current.items()
+        if value and not name.startswith("_") and all(literal(each.get(name)) != value for each in inherited)
+    } - assigned
     return same and not added and annotated == {*vars(kind).get("__annotations__", annotated)}
 
 

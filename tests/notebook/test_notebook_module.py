@@ -236,6 +236,7 @@ SAME = [
     # Classes, and what is set later.
     (2, "from enum import Enum\nclass A(Enum):\n    a = 1\n    b = 2\ndef helper(x): return A.b.value"),
     (2, "from typing import NamedTuple\nclass A(NamedTuple):\n b: int = 2\ndef helper(x): return A().b"),
+    (2, "from pydantic import BaseModel\nclass A(BaseModel):\n b: int = 2\ndef helper(x): return A().b"),
     (4, "class A:\n    @property\n    def y(self): return K\nK = 4\ndef helper(x): return A().y"),
     (4, "class A:\n    @staticmethod\n    def f(x): return x + 1\ndef helper(x): return A.f(x)"),
     (3, "from __future__ import annotations\ndef helper(x: nothing): return x"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -41,6 +41,7 @@ class Evidence:
     changed: str = ""  # what changed while it ran, so that it must be built again
     unseen: list[tuple[str, str]] = field(default_factory=list)  # own modules, with files, not in the key
     opened: list[str] = field(default_factory=list)  # files of the project or input, likewise
+    variables: list[str] = field(default_factory=list)  # of the environment, that it read
     imported: list[str] = field(default_factory=list)  # those read while own modules were imported
     libraries: dict[str, str] = field(default_factory=dict)  # as installed; empty if missing
 
@@ -91,12 +92,20 @@ class Evidence:
             imported = {line["opened"] for line in notes if line.get("imported")}
             self.imported = [file for file in self.opened if file in imported]
 
-    def warning(self, job: str, method: str) -> str:
-        return (
-            f"warning: {job} ({method}) has read {_listed(self.opened)}, which its key does not see: an "
-            "edit there makes nothing run again. Give the stage a parameter of type `File`, or `list[File]` "
-            "for a folder, and `run.file(path)` of each file in the build script"
-        )
+    def warnings(self, job: str, method: str) -> Iterator[str]:
+        unseen = "which its key does not see"
+        if self.opened:
+            yield (
+                f"warning: {job} ({method}) has read {_listed(self.opened)}, {unseen}: an edit there makes "
+                "nothing run again. Give the stage a parameter of type `File`, or `list[File]` for a folder, "
+                "and `run.file(path)` of each file in the build script"
+            )
+        if self.variables:
+            variables = short_list(self.variables, SHOWN)
+            yield (
+                f"warning: {job} ({method}) has read {variables} of the environment, {unseen}: another value "
+                "makes nothing run again. Read it in the build script, and give it to the stage as an option"
+            )
 
 
 def _listed(files: Sequence[str]) -> str:
@@ -163,6 +172,7 @@ def evidence_of(
     if is_missing and os.path.realpath(method) not in map(os.path.realpath, seen):
         evidence.changed = evidence.changed or "what it loaded is not known: it changed"
     evidence.note_opened(notes, known | seen)
+    evidence.variables = sorted({line["variable"] for line in notes if "variable" in line})
     is_same = states_of_files([file for file, _ in before.watched]) == [state for _, state in before.watched]
     if not is_same or (before.code, before.versions) != (parts.code, parts.versions):
         evidence.changed = evidence.changed or "Python, or a file that the method declares, changed"

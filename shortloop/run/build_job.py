@@ -132,8 +132,8 @@ def make(
         folder, _ = build(True)
     evidence = evidence_of(folder, order.parts, before, files, order.libraries)
     if not evidence.changed and not evidence.unseen and not evidence.imported:
-        if evidence.opened:
-            print(one_line(evidence.warning(folder.name, order.wanted.stage)), flush=True)
+        for line in evidence.warnings(folder.name, order.wanted.stage):
+            print(one_line(line), flush=True)
         cost = meter.cost(folder, _seconds(folder), cores_of_jobs(store.slices.now()))
         manifest = _manifest(store, order, folder, cost, evidence)
         if order.retried is not None and manifest.content == order.retried.content:  # it failed alike
@@ -207,7 +207,7 @@ def _manifest(store: Store, order: Order, folder: Path, cost: Cost, evidence: Ev
         pipeline=order.pipeline,
         reason=order.reason,
         previous=order.previous,
-        opened=evidence.opened,
+        opened=[*evidence.opened, *(f"${name}" for name in evidence.variables)],
         rests_on=rests_on,
         cost={
             "seconds": _seconds(folder),

@@ -51,7 +51,7 @@ class Manifest:
     reason: str = ""  # why it was built
     previous: str = ""  # previous job in its place; empty: none
     cost: Cost = field(default_factory=dict)  # ``seconds``, ``bytes``, and what `exax.cost` measured
-    opened: list[str] = field(default_factory=list)  # project and input files that it read, but not its key
+    opened: list[str] = field(default_factory=list)  # files and $variables that it read, but not its key
     project: str = ""  # project that it was built for, as its workdir calls it; empty: unknown
     harmless: list[Harmless] = field(default_factory=list)  # later changes that need no rebuild
     # With datasets: content of the jobs whose datasets it needs; itself is among them, without content.

@@ -28,6 +28,7 @@ class Note(TypedDict, total=False):
     versions: Mapping[str, str]  # of Python and of loaded libraries; empty: not installed
     where: str  # the machine and the environment that these versions are of
     opened: str  # a file that was opened, or a folder that was listed, with a slash at its end
+    variable: str  # of the environment, which the user's code read
     imported: bool  # true if a module of the user's own did so while it was imported
     located: str  # a registered file that was looked up
     content: str

@@ -149,9 +149,8 @@ def test_files_that_were_opened(job: Job) -> None:
     note(opened=folder)
     evidence = job.evidence(declared=[declared])
     assert evidence == Evidence(opened=[str(data), folder])
-    assert "main-1 (one) has read data.txt, shortloop/, which its key does not see" in evidence.warning(
-        "main-1", "one"
-    )
+    (said,) = evidence.warnings("main-1", "one")
+    assert "main-1 (one) has read data.txt, shortloop/, which its key does not see" in said
     assert json.loads((job.folder / NOTED).read_text(encoding="utf-8").splitlines()[0])
 
 

@@ -86,6 +86,17 @@ def {name}():
     return {{"v": 1}}
 """
 DECLARED = stages("""\
+# variables
+import os
+
+LEVEL = os.environ.get("LEVEL")
+
+
+@stage
+def variables():
+    copied = dict(os.environ)
+    return {"v": [LEVEL, os.getenv("MODE"), "DEBUG" in os.environ, os.environ["HOME"], copied["PATH"]]}
+
 # declared
 @stage
 def declared(table: File, rows: File):
@@ -117,6 +128,10 @@ def declared(table: File, rows: File):
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "own.txt").write_text("1")
         found["own"] = [each.read_text() for each in Path(folder).iterdir()]
+    environment = {**os.environ, **dict(os.environ), **os.environ.copy(), **dict(os.environ.items())}
+    subprocess.run(["true"], env=environment, check=True)
+    os.environ["OMP_NUM_THREADS"] = "1"
+    os.path.expanduser("~")
     Path("left.txt").write_text("1")
     found["left"] = Path("left.txt").read_text()
     Path("left.txt").unlink()
@@ -173,7 +188,7 @@ class Unseen(EmptyProject):
         for name in self.names:
             text = METHOD.format(name=name, folder=str(self.data), how=READERS[name][1])
             self.write(f"methods/a_{name}.py", text)
-        self.write("build_scripts/build_all.py", SCRIPT.format(names=self.names))
+        self.write("build_scripts/build_all.py", SCRIPT.format(names=[*self.names, "variables"]))
 
     def _write_data(self) -> None:
         data, frame = self.data, pd.DataFrame({"x": [1]})
@@ -223,6 +238,10 @@ def warned(project: Unseen) -> dict[str, str]:
 def test_what_is_read_unseen_is_named(warned: dict[str, str], project: Unseen) -> None:
     named = {name: re.split(r", | and ", warned.get(name, "")) for name in project.names}
     assert [name for name in project.names if f"data/{READERS[name][2]}" not in named[name]] == []
+
+
+def test_variables_of_the_environment_are_named(warned: dict[str, str]) -> None:
+    assert warned["variables"] == "DEBUG, HOME, LEVEL, MODE of the environment"
 
 
 def test_what_is_declared_or_brought_along_is_not(warned: dict[str, str]) -> None:

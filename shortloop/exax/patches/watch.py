@@ -18,7 +18,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
@@ -156,6 +156,7 @@ def _hear_reads(is_watched: Callable[[str], bool]) -> None:
     heard = _Heard(is_watched)
     sys.addaudithook(heard.hook)
     watch_readers(heard.path)
+    _watch_variables()
 
 
 def _watch(is_watched: Callable[[str], bool]) -> None:
@@ -183,6 +184,31 @@ def _watched_files() -> Callable[[str], bool]:
         return "/." not in name and "/__pycache__/" not in name and not name.endswith(f"/{CONFIGURATION}")
 
     return is_watched
+
+
+def _watch_variables() -> None:
+    """Note variables of the environment that the user's code reads by name, each once."""
+    kind: Any = type(os.environ)
+    get, names_of = kind.__getitem__, kind.__iter__
+    seen: set[str] = set()
+    coming: list[str] = []  # names that a copy of all is about to read, the last first
+
+    def read(environment: Any, name: Any) -> Any:
+        if coming and coming[-1] == name:
+            coming.pop()
+        elif isinstance(name, str) and name not in seen:
+            coming.clear()
+            seen.add(name)
+            if not name.startswith(PACKAGE.upper()) and _is_asked_by_user({"os", "collections"}):
+                note(variable=name)
+        return get(environment, name)
+
+    def names(environment: Any) -> Iterator[str]:
+        found = [*names_of(environment)]
+        coming[:] = found[::-1]
+        return iter(found)
+
+    kind.__getitem__, kind.__iter__ = read, names
 
 
 class _Heard:
@@ -275,13 +301,13 @@ def _is_importing() -> bool:
     return any(frame.f_globals["__name__"] != "__main__" for frame in frames if _is_of_user(frame))
 
 
-def _is_asked_by_user() -> bool:
-    """True if the user's code is the caller, directly or through the standard library."""
+def _is_asked_by_user(through: Container[str] = sys.stdlib_module_names) -> bool:
+    """True if the user's code is the caller, directly or through modules of the standard library."""
     for frame, _ in walk_stack(sys._getframe()):
         top = str(frame.f_globals.get("__name__", "")).partition(".")[0]
         if frame.f_code.co_filename == __file__:
             continue
-        if top in FINDERS or top not in sys.stdlib_module_names:
+        if top in FINDERS or top not in through:
             return top not in FINDERS and _is_of_user(frame)
     return False
 

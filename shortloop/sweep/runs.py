@@ -146,9 +146,15 @@ class Progress:
 
 
 def first_line(problem: str) -> str:
-    """One line of an error: its first, or the last of a traceback."""
-    lines = [*filter(None, map(str.strip, problem.splitlines()))] or [""]
-    return lines[-1] if any(line.startswith("Traceback") for line in lines) else lines[0]
+    """One line of an error: its first, or the exception of a traceback and its unit."""
+    lines = [line for line in problem.splitlines() if line.strip()] or [""]
+    titles = [place for place, line in enumerate(lines) if line.lstrip().startswith("Traceback")]
+    if not titles:
+        return lines[0].strip()
+    margin = lines[titles[-1]].partition("Traceback")[0]
+    below = [line.strip() for line in lines[titles[-1] + 1 :] if not line.startswith(f"{margin} ")]
+    unit = next((f", {line}" for line in below[1:] if line.startswith("in unit ")), "")
+    return f"{below[0]}{unit}" if below else lines[-1].strip()
 
 
 def _jobs(output: Path) -> str:

@@ -128,7 +128,9 @@ def test_the_lines_of_a_sweep() -> None:
         "3 of 3: folds=20: 3 jobs built, 4 reused, 2.0 s",
     ]
     traceback = "\nFailed\nTraceback (most recent call last):\n  File x\nValueError: no\n"
-    assert [*map(first_line, ("a\n b", traceback, ""))] == ["a", "ValueError: no", ""]
+    of_unit = f"{traceback.replace(chr(10), chr(10) + '    ')}more\n    in unit F1 of fit\n"
+    found = [*map(first_line, ("a\n b", traceback, of_unit, ""))]
+    assert found == ["a", "ValueError: no", "ValueError: no, in unit F1 of fit", ""]
 
 
 KEYS = st.text("abc", min_size=1, max_size=3)

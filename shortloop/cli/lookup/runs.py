@@ -12,6 +12,7 @@ from typing import Any
 from shortloop.base.errors import InputError
 from shortloop.base.text import counted
 from shortloop.cli.output import moment, print_json, print_lines, print_table
+from shortloop.exax.tracebacks import of_user
 from shortloop.run.runs import RUNNING, RunRecord, read_run, read_runs, run_numbers
 from shortloop.settings.engine import ENGINE_TABLE, hourly_price
 
@@ -67,7 +68,7 @@ def print_run(number: int, as_json: bool = False) -> None:
     print_lines(f"run {number}: {what}{script_job}")
     print_lines(f"  {_when(record)}, {_seconds(record, end)} s, exit {end}")
     if record.error:
-        print_lines(*(f"  {line}" for line in record.error.splitlines()))
+        print_lines(*(f"  {line}" for line in of_user(record.error).splitlines()))
     if record.file:
         print_lines("", f"settings {record.settings}, {record.file}:", "")
         print_lines(*(f"  {line}" for line in record.text.splitlines()))

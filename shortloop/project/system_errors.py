@@ -115,7 +115,7 @@ def unreadable(error: OSError, what: str) -> InputError:
     """Translate an error of reading a file."""
     hint = OWNER if error.errno in READ_ONLY else None
     if error.errno == errno.EISDIR:
-        hint = "name one file; a table in several files must be joined into one first"
+        hint = "name one file; a stage takes several as `list[File]`, a settings file takes one table"
     return InputError(f"{what} cannot be read ({error.strerror})", file=error.filename, hint=hint)
 
 

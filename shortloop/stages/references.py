@@ -7,15 +7,17 @@ also find state that opening the stage, or an earlier unit, has left in the proc
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import functools
 import glob
 import hashlib
+import importlib.machinery
 import os
 import pickle
 import sys
 import sysconfig
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,9 +30,13 @@ PACKAGE = str(Path(__file__).parents[1])
 LARGE = 1_000_000  # bytes of an array that are not compared
 NOT_USERS: tuple[str, ...] = (f"{PACKAGE}/", f"{sysconfig.get_path('stdlib')}/")
 CODE = (types.FunctionType, types.BuiltinFunctionType, property, classmethod, staticmethod)
+SINGLE = (*CODE, type, types.ModuleType)  # whose parts are not compared
 CACHED = functools._lru_cache_wrapper  # noqa: SLF001  the type has no public name
 
-State = Mapping[str, object]
+DEPTH = 3  # of parts of an object that cannot be pickled
+MANY = 1000  # parts of one that are compared
+
+State = dict[str, object]
 Value = TypeVar("Value")
 _Names = dict[str, list[File]]
 
@@ -162,7 +168,8 @@ def compute_watched(stage: object, compute: Callable[[], Value]) -> tuple[Value,
         given.state = _state_with(stage)
     _watching = given
     try:
-        values = compute()
+        with adding_imports(given.state):
+            values = compute()
     finally:  # also of a unit that fails: the next one may find what it left
         _watching = None
         depends = given.left_state or not given.opened <= given.in_keys
@@ -204,24 +211,53 @@ def _state_with(stage: object) -> State:
 _users: tuple[object, list[tuple[str, types.ModuleType]]] = None, []
 
 
-def state_of_process() -> State:
-    """Variables of the user's modules by name: their values, or identities if these cannot be compared."""
-    state: dict[str, object] = {"os.environ": dict(os.environ), "os.getcwd()": os.getcwd()}
+def state_of_process(but: Container[str] = ()) -> State:
+    """Variables of the user's modules by name: values, or identities if these cannot be compared."""
+    state: State = {"os.environ": dict(os.environ), "os.getcwd()": os.getcwd()}
     for name, module in _users_modules():
-        state.update(_variables(name, vars(module)))
+        if name not in but:
+            state.update(_variables(name, vars(module)))
     return state
+
+
+@contextlib.contextmanager
+def adding_imports(state: State) -> Iterator[None]:
+    """Add variables of the user's modules that are imported meanwhile, as they are when an import ends."""
+    loader: Any = importlib.machinery.SourceFileLoader
+    original, depth = loader.exec_module, 0
+
+    def exec_module(self: object, module: types.ModuleType) -> None:
+        nonlocal depth
+        depth += 1
+        try:
+            original(self, module)
+        finally:
+            depth -= 1
+            if not depth:  # modules that one imports may add to its variables
+                for name, value in state_of_process(set(map(_module_of, state))).items():
+                    state.setdefault(name, value)
+
+    loader.exec_module = exec_module
+    try:
+        yield
+    finally:
+        loader.exec_module = original
 
 
 def changed(before: State, now: State) -> list[str]:
     """Names of variables that have another value, or are new; not those of modules that are new."""
-    modules = {name.rpartition(".")[0] for name in before}
+    modules = {_module_of(name) for name in before}
     return [
         name
         for name, value in now.items()
-        if (name in before or name.rpartition(".")[0] in modules)
+        if (name in before or _module_of(name) in modules)
         and before.get(name) != value
         and not _is_same_object(before.get(name), value)
     ]
+
+
+def _module_of(name: str) -> str:
+    return name.rpartition(".")[0]
 
 
 def _is_same_object(before: object, now: object) -> bool:
@@ -269,7 +305,7 @@ def _variables(above: str, values: Mapping[str, Any]) -> Iterator[tuple[str, obj
             yield whole, _comparable(value)
 
 
-def _comparable(value: Any) -> object:
+def _comparable(value: Any, depth: int = DEPTH) -> object:
     if isinstance(value, str | int | float | bool | None):
         return repr(value)
     try:
@@ -277,4 +313,17 @@ def _comparable(value: Any) -> object:
             return id(value)
         return pickle.dumps(value, protocol=5)
     except Exception:  # whatever the type says
-        return id(value)
+        return id(value) if isinstance(value, SINGLE) else (id(value), _comparable_parts(value, depth))
+
+
+def _comparable_parts(value: object, depth: int) -> object:
+    """What can be compared of an object that cannot be pickled, e.g. for a function in it."""
+    if depth and isinstance(value, contextvars.ContextVar):
+        return _comparable(value.get(None), depth - 1)
+    inside = dict(enumerate(value)) if isinstance(value, list | tuple) else value
+    parts = inside if isinstance(inside, dict) else getattr(value, "__dict__", None)
+    if not isinstance(parts, Mapping):
+        return None
+    if not depth or len(parts) > MANY:
+        return len(parts)
+    return [(id(name), _comparable(each, depth - 1)) for name, each in [*parts.items()]]

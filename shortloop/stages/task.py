@@ -22,7 +22,14 @@ from typing import TYPE_CHECKING, Any, cast
 from shortloop.base.errors import InputError
 from shortloop.base.plain import Plain, with_tuples
 from shortloop.stages.dataset import Dataset
-from shortloop.stages.references import References, changed, files_in, refer_to, state_of_process
+from shortloop.stages.references import (
+    References,
+    adding_imports,
+    changed,
+    files_in,
+    refer_to,
+    state_of_process,
+)
 from shortloop.stages.results import Where, open_result
 from shortloop.stages.stage import STAGE_OF, CollectingStage, Job, Stage
 
@@ -265,7 +272,7 @@ def open_stage(task: Task, prepare: Callable[[Stage], object] = lambda stage: No
     given = References(files_in([values[name] for name in fields.options]), inputs)
     refer_to(given)
     before = state_of_process()
-    with chdir("."):
+    with chdir("."), adding_imports(before):
         stage.open()
     given.changed = changed(before, state_of_process())
     return stage

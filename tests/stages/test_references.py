@@ -21,7 +21,7 @@ from in_process import do_job
 from shortloop.stages import references
 from shortloop.stages.function import stage_of_function
 from shortloop.stages.inputs import File
-from shortloop.stages.references import References, changed, state_of_process
+from shortloop.stages.references import References, adding_imports, changed, state_of_process
 from shortloop.stages.results import Result, Where
 from shortloop.stages.task import Task
 
@@ -277,6 +277,9 @@ def test_a_folder_counts_with_its_files(folder: Path) -> None:
 
 
 MODULE = """
+from contextvars import ContextVar
+
+
 class Lazy:
     \"\"\"Its first pickle leaves something in it, as those of exceptions do with some libraries.\"\"\"
 
@@ -301,6 +304,9 @@ class Growing(Lazy):
 plain = [1, 2]
 lazy = Lazy(1)
 growing = Growing(1)
+holder = Lazy(lambda: 1)
+nested = [{"f": lambda: 1, "of": [holder]}]
+context = ContextVar("context")
 """
 
 
@@ -326,3 +332,23 @@ def test_changes_are_named_and_a_first_pickle_is_none(module: Any) -> None:
     assert after(lambda: setattr(module.lazy, "value", 2)) == ["some_state.lazy"]
     assert after(lambda: setattr(module.growing, "value", 2)) == ["some_state.growing"]
     assert after(lambda: setattr(module, "new", 1)) == ["some_state.new"]
+    assert after(lambda: setattr(module.holder, "more", 1)) == ["some_state.holder", "some_state.nested"]
+    assert after(lambda: module.nested[0].update(n=1)) == ["some_state.nested"]
+    assert after(lambda: module.context.set(1)) == ["some_state.context"]
+
+
+def test_changes_of_modules_that_are_imported_meanwhile(tmp_path: Path, module: Any) -> None:
+    """Modules that add to each other while they are imported have not changed, as after the next import."""
+    (tmp_path / "other_state.py").write_text("found = []\nimport adding_state\n", encoding="utf-8")
+    text = "import other_state\nother_state.found.append(1)\n"
+    (tmp_path / "adding_state.py").write_text(text, encoding="utf-8")
+    before = state_of_process()
+    with adding_imports(before):
+        import other_state  # type: ignore[import-not-found]
+
+        assert changed(before, state_of_process()) == []
+        other_state.found.append(2)
+        other_state.new = module.plain
+    assert changed(before, state_of_process()) == ["other_state.found", "other_state.new"]
+    for name in ("other_state", "adding_state"):
+        del sys.modules[name]

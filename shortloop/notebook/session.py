@@ -76,7 +76,7 @@ class Session:
         return GivenFile(self._project / path)
 
     def build(
-        self, stage: str | Callable[..., object], *, partition: str | None = None, **arguments: object
+        self, stage: str | Callable[..., object], /, *, partition: str | None = None, **arguments: object
     ) -> Result:
         """Return a job: the one that is there, or built now.
 

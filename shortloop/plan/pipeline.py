@@ -147,6 +147,7 @@ class Run(ABC):
     def build(
         self,
         stage: str | Callable[..., object],
+        /,  # an option may be named `stage`
         *,
         partition: str | None = None,
         modules: Sequence[str] = (),

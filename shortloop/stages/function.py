@@ -165,7 +165,7 @@ class UnitsStage(CollectingStage, FunctionStage):
 
     def units(self) -> list[float]:
         """Cost of each unit: the length of its data."""
-        return self.found_by(self).costs
+        return UnitsStage.found_by(self).costs
 
     def unit_key(self, unit: int) -> bytes:
         """A hash of the data of a unit, and of its name if the function takes it."""

@@ -65,14 +65,16 @@ class Fields:
 def fields_of(stage: type[Stage]) -> Fields:
     """The fields of a stage and of its base classes, in the order in which they are written."""
     fields = Fields({}, {}, {})
+    base = CollectingStage if issubclass(stage, CollectingStage) else Stage
     for kind in reversed(stage.__mro__[: stage.__mro__.index(Stage)]):
         for name, annotation in vars(kind).get("__annotations__", {}).items():
             if str(annotation).startswith(("ClassVar", "typing.ClassVar")):
                 continue
-            if hasattr(Stage, name) or name in (BEFORE, "datasets") or name.startswith("_"):
+            if hasattr(base, name) or name in (BEFORE, "datasets") or name.startswith("_"):
                 problem = "a field of a stage cannot have this name"
                 expected = "no attribute of Stage, not `before` or `datasets`, and no _ in front"
-                raise InputError(problem, field=f"{kind.__name__}.{name}", expected=expected)
+                where, hint = f"{kind.__name__}.{name}", f"rename it, e.g. {name.strip('_')}_"
+                raise InputError(problem, field=where, expected=expected, hint=hint)
             plain = QUALIFIED.sub(r"\1", annotation) if isinstance(annotation, str) else annotation
             found = next(((sort, number) for sort, number, *forms in FORMS if plain in forms), None)
             if found is not None:

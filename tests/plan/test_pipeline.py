@@ -51,7 +51,7 @@ def helper():
 
 
 @stage
-def fit(number: int):
+def fit(number: int, stage: str = ""):
     return {"number": number}
 """
 CLASS = """\
@@ -61,6 +61,7 @@ from shortloop.stages.stage import Stage
 
 class Fit(Stage):
     number: int
+    stage: str = ""
 
 
 globals().update(exax_method(Fit, __file__))
@@ -78,6 +79,8 @@ def test_a_stage_itself_stands_for_its_name(package: Path, text: str, name: str)
     ]
     assert plans[0].requests == plans[1].requests
     assert plans[0].requests[0].parts() == plans[1].requests[0].parts()
+    plan = Runs(package).plan(lambda run: run.build(itself, number=1, stage="N2"))  # as of sleep
+    assert plan.requests[0].options["stage"] == "N2"
 
 
 def test_what_is_no_stage_is_refused(package: Path) -> None:

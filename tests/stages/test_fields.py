@@ -17,6 +17,7 @@ from toy_stages import Numbers, Powers, task_of
 from shortloop.base.errors import TransientError
 from shortloop.exax.declare import stage
 from shortloop.stages.dataset import Dataset
+from shortloop.stages.function import stage_of_function
 from shortloop.stages.needs import NOT_IN_KEY, Needs, amount_of, needs_of
 from shortloop.stages.results import Where
 from shortloop.stages.stage import STAGE_OF, File, Job, Stage
@@ -76,12 +77,22 @@ def test_options_jobs_and_datasets_are_told_apart_in_order() -> None:
     assert (rows.jobs, list(rows.options)) == ({"job": "one"}, ["name"])
 
 
+def units(unit_key: int) -> dict[str, int]:
+    return {"a": unit_key}
+
+
+def fit(read: int, unit_key: int) -> dict[str, int]:
+    return {"sum": read + unit_key}
+
+
 @pytest.mark.parametrize("name", ["partition", "modules", "units", "grows", "before", "datasets", "_own"])
 @pytest.mark.parametrize("annotation", ["int", "Job", "list[Job]"])
 def test_names_that_mean_something_else(name: str, annotation: str) -> None:
-    with refusal("cannot have this name", field=f"Other.{name}"):
+    with refusal("cannot have this name", f"rename it, e.g. {name.strip('_')}_", field=f"Other.{name}"):
         fields_of(type("Other", (Stage,), {"__annotations__": {name: annotation}}))
     assert not fields_of(type("Other", (Stage,), {"__annotations__": {name: "ClassVar[int]"}})).options
+    with refusal("cannot have this name", field="fit.unit_key"):
+        fields_of(stage_of_function(fit, units))
 
 
 @pytest.mark.parametrize("given", ["panel.csv", "data/panel", "/data/panel.csv", "../panel"])

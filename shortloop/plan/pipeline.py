@@ -36,7 +36,7 @@ class NotThereYet(BaseException):
         super().__init__(job.name)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Built:
     """A job as a pipeline sees it, and as `Run.build` takes it for an input."""
 
@@ -59,6 +59,9 @@ class Built:
     @property
     def name(self) -> str:
         return " ".join(filter(None, (self.stage, self.partition)))
+
+    def __repr__(self) -> str:
+        return f"<{self.job or 'to be built'}: {self.name}>"
 
     def notes(self) -> list[str]:
         """Messages of the job to the user, e.g. about its input: its fact ``notes``."""

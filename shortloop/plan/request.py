@@ -19,6 +19,7 @@ from shortloop.plan.pipeline import Built, BuiltDataset, Call, Jobs, Made, flat
 from shortloop.plan.signature import Given, Input, Signature, options_given, signature_of
 from shortloop.project.project import configuration, project_directory
 from shortloop.stages.inputs import File, renamed
+from shortloop.stages.results import Result
 from shortloop.stages.tables import libraries_of_tables
 from shortloop.stages.task import REQUIRED, hints_of
 from shortloop.store.index import Place
@@ -150,6 +151,11 @@ def _option(stage: str, signature: Signature, name: str, value: object) -> Plain
             check_options(stage, {name: option})
         return option
     except InputError as error:
+        given = [*value] if isinstance(value, list | tuple) else [value]
+        if jobs := [each for each in given if isinstance(each, Built)]:
+            hint = f"write `{name}: {'Job' if value is jobs[0] else 'list[Job]'}` in the stage"
+            problem, found = f"an option of {stage} is not plain data", f"a job: {jobs[0]}"
+            raise InputError(problem, field=f"option {name}", found=found, hint=hint) from None
         if error.field is not None:
             raise
         problem = f"an option of {stage} has the wrong type or value"
@@ -192,7 +198,9 @@ def _made_from(
             what = "what `run.build` gave" + (', or `(what it gave, "name")`' if one is _dataset else "")
             problem = f"the stage {stage} is made from {'datasets' if one is _dataset else 'jobs'}"
             expected = f"a list of {what}" if is_list else f"{what}, one job"
-            hint = "change the build script"
+            hint = f"write `{name}=[…]`" if is_list and len(made) == 1 else "change the build script"
+            if any(isinstance(given, Result) for given in each):
+                hint = "give what `run.build` returns for it: `shortloop.load` is for scripts and notebooks"
             raise InputError(problem, field=name, found=repr(of)[:200], expected=expected, hint=hint)
         found[name] = made if is_list else made[0]
     return found

@@ -148,7 +148,7 @@ def test_an_option_in_the_place_of_a_unit_is_explained(methods: Path) -> None:
 def test_what_is_no_job_is_refused(methods: Path, wrong: object) -> None:
     with refusal("the stage fit is made from jobs", field="panel", expected="what `run.build` gave, one job"):
         asked(spec=SPEC, panel=wrong, others=[])
-    with refusal("an option of fit is not plain data"):
+    with refusal("an option of fit is not plain data", f"a job: {PANEL}", "`kind: Job`"):
         asked(spec=SPEC, kind=PANEL, **JOBS)  # nor is a job an option
 
 
@@ -160,6 +160,7 @@ def test_what_is_no_list_of_jobs_is_refused(methods: Path, wrong: object) -> Non
         with refusal(f"the stage {stage} is made from jobs", field=list(given)[-1]) as caught:
             asked(stage, **given)
         assert str(caught.value.expected).startswith("a list")
+        assert (wrong is not PANEL) or caught.value.hint == f"write `{list(given)[-1]}=[…]`"
 
 
 class Settings(BaseModel):

@@ -15,6 +15,7 @@ from shortloop.exax.patches import patch
 from shortloop.keys.own_code import PACKAGE, ROOT
 
 WHOLE = "SHORTLOOP_TRACEBACK"  # environment variable: tracebacks are whole if it is ``full``
+MOST = 40  # calls at each end of a traceback
 _PLACE = r'^( *)File "(.+)", line \d+(?:, in .+)?$'
 FRAME = re.compile(rf"{_PLACE}\n?(?:(?!{_PLACE})\1 .*\n?)*", re.MULTILINE)  # with the lines indented below
 TITLE_ALONE = re.compile(rf"^ *Traceback \(most recent call last\): *\n?+(?!{_PLACE})", re.MULTILINE)
@@ -36,7 +37,10 @@ def of_user(text: str) -> str:
     if os.environ.get(WHOLE) == "full":
         return text
     kept = FRAME.sub(lambda frame: "" if MACHINERY.match(frame[2]) else frame[0], text)
-    if FRAME.search(kept):
+    if frames := [*FRAME.finditer(kept)]:
+        if (left_out := len(frames) - 2 * MOST) > 0:  # of a recursion without an end
+            said = f"{frames[0][1]}… {left_out:,} calls left out: {WHOLE}=full shows them\n"
+            kept = kept[: frames[MOST].start()] + said + kept[frames[-MOST].start() :]
         return TITLE_ALONE.sub("", kept)
     # Its message says all, where it was raised nothing; any other error without a frame of the user is ours.
     return OWN_ERROR.sub(r"\1", TITLE_ALONE.sub("", kept)) if OWN_ERROR.search(kept) else text

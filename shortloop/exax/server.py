@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from shortloop.base.errors import InputError
 from shortloop.base.text import one_line
 from shortloop.exax.forked import Forked, fork_ax
-from shortloop.exax.listener import PATIENCE, answers, is_idle, socket_file
+from shortloop.exax.listener import PATIENCE, answers, ask, is_idle, server_process, socket_file
 from shortloop.exax.patches.processes import (
     SOCKET_PATH_LIMIT,
     board_later,
@@ -23,7 +25,7 @@ from shortloop.exax.patches.processes import (
 )
 from shortloop.exax.tracebacks import of_user
 from shortloop.keys.code import pass_on_options
-from shortloop.project.project import project_directory
+from shortloop.project.project import configuration, project_directory
 from shortloop.project.system_errors import system_error_in
 from shortloop.store.crash_repair import repair_lists
 
@@ -70,7 +72,20 @@ def running_server() -> Server:
     # A plain kill would leave the server behind; as an exception it passes through here.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     refuse_unknown_version()
-    return Server(None if answers() else _start())
+    if (info := ask("workspace_info")) is None:
+        return Server(_start())
+    _check_place(json.loads(info))
+    return Server(None)
+
+
+def _check_place(info: Mapping[str, str | None]) -> None:
+    """Refuse a server that has other folders, as after the project was moved while it ran."""
+    for name in ("result_directory", "input_directory"):
+        there, here = (of.get(name) or "" for of in (info, configuration()))
+        if os.path.realpath(there) != os.path.realpath(here):
+            problem = f"the exax server has another {name.replace('_', ' ')} than the project"
+            hint = f"end the server with `kill {server_process()}`, and run again"
+            raise InputError(problem, found=there, expected=here, hint=hint)
 
 
 def _start() -> Forked:

@@ -102,6 +102,9 @@ def test_a_server_started_by_hand_is_closed_to_others(stopped: DagProject) -> No
     wait_for(lambda: not open_to_others(folder))
     stopped.ax("status").ok()
     stopped.go()
+    # As after the project was moved while the server ran.
+    stopped.edit("accelerator.conf", "result directory: ./results", "result directory: ./elsewhere")
+    assert "another result directory than the project" in stopped.shortloop("run", "dag").fails()
 
 
 def test_so_is_one_that_a_run_starts(stopped: DagProject) -> None:

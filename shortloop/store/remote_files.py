@@ -25,7 +25,18 @@ ATOMIC = {"s3", "s3a", "gs", "gcs", "abfs", "az", "adl", "oss", "r2", "memory"}
 TIMES = ("LastModified", "mtime", "updated", "last_modified", "modified", "created")  # of fsspec's stores
 TAGS = ("ETag", "etag", "md5Hash", "content_md5", "generation", "Content-MD5", "Digest")
 SETTLED = 2.0  # s after which a file of this time is no longer written to
-LIBRARIES = {"s3": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "sftp": "paramiko", "ssh": "paramiko"}
+WEB = ("http", "https")
+CHANGED = "Last-Modified"  # of WEB: two contents may share it
+GONE = (404, 410)  # status of WEB
+LIBRARIES = {
+    "s3": "s3fs",
+    "gs": "gcsfs",
+    "gcs": "gcsfs",
+    "sftp": "paramiko",
+    "ssh": "paramiko",
+    **dict.fromkeys(WEB, "aiohttp"),
+}
+FILES = "give a file, or a list of files: `run.files([…])`"
 
 
 class Threads:
@@ -90,7 +101,7 @@ class RemoteFiles:
             raise InputError(problem, field=f"{protocol}://", hint=hint)
         # What is large keeps no answer waiting, and what is pushed nobody who fetches.
         self.asking, self.fetching, self.pushing = Threads(), Threads(), Threads()
-        self._address, self._local = address, threading.local()
+        self._address, self._local, self._is_web = address, threading.local(), protocol in WEB
         self._shared: tuple[Any, str] | None = None
         self._folders: set[str] = set()
 
@@ -116,14 +127,23 @@ class RemoteFiles:
         """Return properties of a file; True if another content has others."""
         fs, root = self._place()
         fs.invalidate_cache()
-        info = fs.info(f"{root}/{path}")
-        if info.get("type") == "directory":
-            raise InputError("an input is not a file", found=f"the folder {path}", hint="give a file")
-        found = {name: str(info[name]) for name in ("size", *TAGS, *TIMES) if info.get(name) is not None}
+        try:
+            info = fs.info(f"{root}/{path}")
+        except FileNotFoundError as error:  # which fsspec says of WEB whatever is wrong
+            if self._is_web and getattr(error.__cause__, "status", None) not in GONE:
+                raise ConnectionError(str(error.__cause__ or error)) from None
+            raise
+        # A server shows a folder as a page, at an address with a slash at its end.
+        shows_folder = info.get("mimetype") == "text/html" and str(info.get("url")).endswith("/")
+        if info.get("type") == "directory" or shows_folder:
+            raise InputError("an input is not a file", found=f"the folder {path}", hint=FILES)
+        said = ("size", *TAGS, *TIMES, CHANGED)
+        found = {name: str(info[name]) for name in said if info.get(name) is not None}
         # A time in whole seconds may be that of two contents, until it is over.
         written = _written(info)
         is_settled = written is not None and (written % 1 > 0 or time.time() - written >= SETTLED)
-        return found, is_settled or not found.keys().isdisjoint(TAGS)
+        # A weak tag, W/"…", may be that of two contents.
+        return found, is_settled or any(not found[name].startswith("W/") for name in TAGS if name in found)
 
     def every(self, below: str) -> Iterator[tuple[str, int, float]]:
         """Path, size in bytes and age in seconds of each file below a folder."""

@@ -16,13 +16,14 @@ from shortloop.base.errors import InputError
 from shortloop.base.text import amount, one_line
 from shortloop.keys.hashing import digest
 from shortloop.project.project import cache_directory
-from shortloop.store.remote_files import RemoteFiles
+from shortloop.store.remote_files import FILES, RemoteFiles
 
 # A `Path` of an address has one slash where that has two.
 ADDRESS = re.compile(r"(?P<protocol>[a-z][a-z0-9+.:-]+):/+(?P<rest>.*)", re.DOTALL)
 LOCAL = ("file", "local")
 PATIENCE = 8.0  # s that a store may take to answer, or to send anything of a file
 LARGE = 10_000_000  # bytes that are worth a line before they are fetched
+AGAIN = "run again; if it stays so, see whether its store has all of it"
 VERSIONS = 2  # copies that are kept of a file: another run may use the one before
 
 T = TypeVar("T")
@@ -40,32 +41,38 @@ def local_copy(address: str) -> tuple[Path, str]:
     folder = cache_directory("remote") / digest(known)
     at = address.rindex("/") + 1
     files, name = RemoteFiles(address[:at], "an input file"), address[at:]
+    if not name:
+        raise InputError("an input is not a file", found=f"the folder {known}", hint=FILES)
     try:
         state, is_sure = _answered(files, lambda: files.state(name))
-        version = state if is_sure else {**state, "asked": uuid.uuid4().hex}
-        copy = folder / digest(version) / (re.sub(r"[?#].*", "", name) or "file")
-        if not copy.is_file():
-            _fetch(files, name, state, copy, known)
     except FileNotFoundError:
-        hint = "check the address"
-        raise InputError("an input file does not exist", found=known, hint=hint) from None
+        raise InputError("an input file does not exist", found=known, hint="check the address") from None
     except InputError:
         raise
     except Exception as error:
-        copies = _copies(folder)
-        said = f"{type(error).__name__}: {error}"
-        if not copies:
-            hint = (
-                "check the address, the network, and the credentials, as fsspec takes them; no copy is here"
-            )
-            problem = "an input file cannot be reached"
-            raise InputError(problem, field=known, found=said, hint=hint) from None
-        copy = copies[-1]
-        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(copy.parent.stat().st_mtime))
-        print(one_line(f"{known} cannot be reached ({said}): the copy of {when} is used"), file=sys.stderr)
-    else:
-        os.utime(copy.parent)  # the last one that was right
+        return _copy_before(folder, known, f"{type(error).__name__}: {error}"), known
+    version = state if is_sure else {**state, "asked": uuid.uuid4().hex}
+    copy = folder / digest(version) / (re.sub(r"[?#].*", "", name) or "file")
+    if not copy.is_file():
+        try:
+            _fetch(files, name, state, copy, known)
+        except InputError:
+            raise
+        except Exception as error:  # its store has another version: no copy will do
+            problem, found = "an input file cannot be fetched", f"{type(error).__name__}: {error}"
+            raise InputError(problem, field=known, found=found, hint=AGAIN) from None
+    os.utime(copy.parent)  # the last one that was right
     return copy, known
+
+
+def _copy_before(folder: Path, address: str, said: str) -> Path:
+    """Return the copy that was right last, where the store does not answer."""
+    if not (copies := _copies(folder)):
+        hint = "check the address, the network, and the credentials, as fsspec takes them; no copy is here"
+        raise InputError("an input file cannot be reached", field=address, found=said, hint=hint)
+    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(copies[-1].parent.stat().st_mtime))
+    print(one_line(f"{address} cannot be reached ({said}): the copy of {when} is used"), file=sys.stderr)
+    return copies[-1]
 
 
 def _fetch(files: RemoteFiles, name: str, state: dict[str, str], copy: Path, address: str) -> None:
@@ -77,9 +84,12 @@ def _fetch(files: RemoteFiles, name: str, state: dict[str, str], copy: Path, add
     part = copy.with_name(f".{uuid.uuid4().hex}")
     try:
         files.fetching.wait([files.fetching.submit(lambda: files.fetch(name, part))], PATIENCE)
-        if _answered(files, lambda: files.state(name))[0] != state or size not in (None, part.stat().st_size):
+        if _answered(files, lambda: files.state(name))[0] != state:
             hint = "wait until it is complete, and run again"
             raise InputError("an input file changes while it is fetched", found=address, hint=hint)
+        if size not in (None, came := part.stat().st_size):
+            problem, found = "an input file is cut short when it is fetched", f"{came:,} bytes"
+            raise InputError(problem, field=address, found=found, expected=f"{size:,} bytes", hint=AGAIN)
         part.replace(copy)
     finally:
         part.unlink(missing_ok=True)

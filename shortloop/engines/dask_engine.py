@@ -17,6 +17,7 @@ from distributed.security import Security
 
 from shortloop.base.errors import TransientError
 from shortloop.base.plain import Plain
+from shortloop.engines.dask_results import Results
 from shortloop.engines.engine import BUSY, Asked, Computed, Engine, Resources, connected
 from shortloop.engines.handed_out import HandedOut
 from shortloop.engines.probe import CALL, arguments, reply_of
@@ -26,9 +27,9 @@ from shortloop.settings.engine import EngineSettings
 from shortloop.units.messages import HERE, Parcel, Reply, Work
 from shortloop.units.queue import Batches
 
-ANSWER, QUIET = 8.0, 20.0  # s that the scheduler may take to answer, and a worker to be heard of
+ANSWER = 8.0  # s that the scheduler may take to answer
+SLOW, QUIET = 10.0, 20.0  # s after which a worker is given nothing more, and after which it is named
 AHEAD = 2  # batches for each worker, so that none waits for the next
-PATIENCE = 5.0  # s that the scheduler may take for what was computed, the first time that it is asked
 LOOK_EVERY = 1.0  # s: how many workers there are
 MOMENT = 0.01  # s
 FIRST = 10  # before batches
@@ -60,58 +61,63 @@ class DaskEngine(Engine):
         self._is_elastic = settings.address is not None  # as far as can be known
         self._client = _client(settings, self._cluster)
         self._known: dict[str, Resources] = {}  # of each worker, by its address
+        # When each was heard of, by the scheduler's clock, and by ours when that was new.
+        self._heard: dict[str, tuple[float, float]] = {}
         self._until = 0.0
         self._reached: dict[str, bool] = {}  # whether this machine can call a worker
 
     def workers(self, asked: Asked) -> int:
         if time.monotonic() > self._until or not self._known:
-            self._known = _known(self._answered(lambda: self._client.sync(self._client.scheduler.identity)))
+            self._look(self._answered(lambda: self._client.sync(self._client.scheduler.identity)))
             self._until = time.monotonic() + LOOK_EVERY
         return _room(self._known.values(), asked)
+
+    def _look(self, scheduler: Any) -> None:
+        """Take over what a scheduler knows of its workers."""
+        known, now, before = scheduler["workers"], time.monotonic(), self._heard
+        seen = {address: (each["last_seen"], now) for address, each in known.items()}
+        same = {address for address in seen.keys() & before.keys() if seen[address][0] == before[address][0]}
+        self._known = _known(scheduler)
+        self._heard = {address: before[address] if address in same else new for address, new in seen.items()}
 
     def compute(self, supplies: Supplies, batches: Batches[bytes], asked: Asked) -> Iterator[Computed]:
         out: HandedOut[Any] = HandedOut(batches)
         sending: dict[Any, str] = {}  # parcels, to which cache
-        patience: dict[Any, float] = {}
-        done = distributed.as_completed(with_results=False)
+        results = Results(self._client)
         try:
             while True:
-                self._send(supplies, sending, done)
-                self._hand_out(supplies, batches, out, done, asked)
+                self._send(supplies, sending, results)
+                self._hand_out(supplies, batches, out, results, asked)
                 if out.is_over and not (supplies.under_way and batches.has_next()):
                     return
-                if not done.has_ready():
-                    with done.thread_condition:
-                        done.thread_condition.wait(MOMENT if supplies.under_way else LOOK_EVERY)
-                    if not done.has_ready():
-                        continue
-                future = next(done)
+                if (found := results.next(MOMENT if supplies.under_way else LOOK_EVERY)) is None:
+                    continue
+                future, result = found
+                if future not in sending and future not in out:  # it was given up
+                    continue
+                self._check(future, result)
+                # At once: what its worker holds when that is killed is computed again for whoever wants it.
+                future.release()
                 if future in sending:
-                    supplies.came(sending.pop(future), self._kept(future))
+                    supplies.came(sending.pop(future), result if isinstance(result, tuple) else None)
                     continue
-                if future not in out:  # it was given up
-                    continue
-                seconds = patience.pop(future, PATIENCE)
-                # Perhaps it is large, perhaps its worker is gone: the scheduler would go on asking that for
-                # minutes. Asked again, it asks another one.
-                if (reply := self._reply(future, seconds)) is None:
-                    patience[future] = 2 * seconds
-                    done.add(future)
-                    continue
-                if (computed := out.came(future, reply, supplies)) is not None:
+                computed = out.came(future, _reply(result), supplies)
+                if superfluous := out.superfluous():
+                    self._client.cancel(superfluous)
+                if computed is not None:
                     yield computed
         finally:
             with contextlib.suppress(Exception):  # it may have ended
                 self._client.cancel([*out, *sending])
 
     def _hand_out(
-        self, supplies: Supplies, batches: Batches[bytes], out: HandedOut[Any], done: Any, asked: Asked
+        self, supplies: Supplies, batches: Batches[bytes], out: HandedOut[Any], results: Results, asked: Asked
     ) -> None:
         """Submit batches for all workers that may have some; a cluster that grows begins with none."""
         workers, where = self.workers(asked), None
         batches.resize(workers)
-        if waiting := supplies.waiting():
-            where = [each for each in self._known if each not in waiting]
+        if avoided := supplies.waiting() | self._quiet(SLOW):
+            where = [each for each in self._known if each not in avoided]
             workers = _room([self._known[each] for each in where], asked)
         else:
             workers = max(workers, 1)
@@ -120,21 +126,28 @@ class DaskEngine(Engine):
             more["resources"] = {GPU: gpus}
         # Dask counts neither memory nor several threads of a task: then no batch may wait at a worker.
         counts = asked.keys().isdisjoint(("cores", "memory"))
+        idle = bool(self._known) and not results.has_ready()  # what has come may be what is late
         while out.has_room(workers, AHEAD if counts else 1, self._is_elastic and counts):
-            if (batch := out.next(again=not done.has_ready())) is None:  # which may have it
+            if (batch := out.next(again=idle)) is None:
                 return
             given = (*arguments(_compute, supplies.work), batch.units)
             key = f"compute_batch-{uuid.uuid4()}"
             future = self._client.submit(eval, CALL, {"given": given}, key=key, **more)
             out.add(future, batch)
-            done.add(future)
+            results.add(future)
 
-    def _send(self, supplies: Supplies, sending: dict[Any, str], done: Any) -> None:
+    def _quiet(self, seconds: float) -> set[str]:
+        """Workers of which nobody has heard for a while; none if that is true of all."""
+        since = time.monotonic() - seconds
+        found = {address for address, (_, when) in self._heard.items() if when < since}
+        return found if len(found) < len(self._heard) else set()
+
+    def _send(self, supplies: Supplies, sending: dict[Any, str], results: Results) -> None:
         for cache, workers, parcel in supplies.parcels(self._shared):
             there = [*workers & self._known.keys()] or [*workers]
             future = self._client.submit(keep_parcel, parcel, pure=False, priority=FIRST, workers=there)
             sending[future] = cache
-            done.add(future)
+            results.add(future)
         for future, cache in [*sending.items()]:
             if not supplies.workers_of(cache) & self._known.keys():  # the task would wait forever
                 del sending[future]
@@ -166,13 +179,6 @@ class DaskEngine(Engine):
                 self._reached[worker] = False
         return self._reached[worker]
 
-    def _kept(self, future: Any) -> tuple[str, str] | None:
-        if future.status == "finished":
-            with contextlib.suppress(distributed.KilledWorker):
-                answer: tuple[str, str] | None = self._result(future, PATIENCE)
-                return answer
-        return None
-
     def described(self) -> dict[str, Plain]:
         return {"version": distributed.__version__, "where": self._where}
 
@@ -181,33 +187,23 @@ class DaskEngine(Engine):
         if self._cluster is not None:
             self._cluster.close(timeout=10)
 
-    def _reply(self, future: Any, seconds: float) -> Reply | None:
-        """Return the reply to a batch; None if it does not come in time."""
-        error = self._answered(future.exception) if future.status == "error" else None
-        if error is not None and not isinstance(error, distributed.KilledWorker):
-            raise RuntimeError(f"a worker of Dask has failed: {error!r}") from error
-        try:
-            found = self._result(future, seconds)
-        except distributed.KilledWorker:
-            return Reply(0.0, b"", "the worker that computed it ended")
-        return None if found is None else reply_of(found)
-
-    def _result(self, future: Any, seconds: float) -> Any:
-        """Return the result of a task; None if it does not come in time."""
-
-        def ask() -> Any:
-            with contextlib.suppress(TimeoutError):  # an OSError, which would count as a lost connection
-                return future.result(timeout=seconds)
-
-        return self._answered(ask)
+    def _check(self, future: Any, result: Any) -> None:
+        """Raise what the scheduler says instead of a result."""
+        if not isinstance(result, BaseException) or isinstance(result, distributed.KilledWorker):
+            return
+        if future.status != "error" and isinstance(result, LOST):
+            raise self._lost() from result
+        raise RuntimeError(f"a worker of Dask has failed: {result!r}") from result
 
     def _answered(self, ask: Callable[[], T]) -> T:
         """Ask the scheduler; raise TransientError if the connection is lost."""
         try:
             return ask()
         except LOST as error:
-            problem = "the connection to Dask's scheduler is lost"
-            raise TransientError(problem, found=self._where, hint=AGAIN) from error
+            raise self._lost() from error
+
+    def _lost(self) -> TransientError:
+        return TransientError("the connection to Dask's scheduler is lost", found=self._where, hint=AGAIN)
 
     def silent(self, asked: Asked) -> str:
         def ask() -> Any:
@@ -216,18 +212,23 @@ class DaskEngine(Engine):
 
         if (known := self._answered(ask)) is None:
             return f"Dask's scheduler at {self._where} does not answer"
-        seen = {address: each["last_seen"] for address, each in known["workers"].items()}
-        if not seen:
+        self._look(known)
+        if not self._heard:
             return f"Dask's scheduler at {self._where} has no workers: start some"
-        if lacking := Resources(gpus=Resources.of(asked).gpus).lacking(_known(known).values()):
+        if lacking := Resources(gpus=Resources.of(asked).gpus).lacking(self._known.values()):
             start = f"start some with `--resources {GPU}=…`"
             return f"no worker of Dask's scheduler at {self._where} has {lacking}: {start}"
-        quiet = {address: when for address, when in seen.items() if time.time() - when > QUIET}
-        if len(quiet) < len(seen):  # others compute what these have
+        ago = {address: time.monotonic() - when for address, (_, when) in self._heard.items()}
+        if min(ago.values()) < QUIET:  # others compute what these have
             return ""
-        first = min(quiet, key=lambda address: quiet[address])
-        when = time.strftime("%H:%M:%S", time.localtime(quiet[first]))
+        first = max(ago, key=lambda address: ago[address])
+        when = time.strftime("%H:%M:%S", time.localtime(time.time() - ago[first]))
         return f"no worker of Dask's scheduler at {self._where} is heard of; {first} was at {when}"
+
+
+def _reply(result: Any) -> Reply:
+    killed = isinstance(result, distributed.KilledWorker)
+    return Reply(0.0, b"", "the worker that computed it ended") if killed else reply_of(result)
 
 
 def _known(scheduler: Any) -> dict[str, Resources]:

@@ -1,4 +1,4 @@
-"""Batches in progress: a late batch is handed out a second time when workers are idle."""
+"""Batches in progress: a late batch is handed out once more when workers are idle."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ Key = TypeVar("Key", bound=Hashable)
 
 @dataclass
 class Batch(Generic[Key]):
-    """Units that were handed out together, and the tasks that compute them: one, or two."""
+    """Units that were handed out together, and the tasks that compute them: several, if it is late."""
 
     units: list[bytes]
     since: float
+    latest: float  # when it was handed out for the last time
     queued: float = 0.0  # s of work that was handed out to each worker before it
     where: str = ""  # the node that it is for; empty: any
     keys: list[Key] = field(default_factory=list)
@@ -38,7 +39,6 @@ class HandedOut(Generic[Key]):
     def __init__(self, batches: Batches[bytes]) -> None:
         self._batches = batches
         self._out: dict[Key, Batch[Key]] = {}
-        self._second: set[Key] = set()  # tasks of batches that were handed out before
         self._workers = 1
         self._again: list[list[bytes]] = []  # batches that came to a node that lacked something
 
@@ -54,8 +54,8 @@ class HandedOut(Generic[Key]):
 
     def has_room(self, workers: int, ahead: int, elastic: bool) -> bool:
         """True if workers should get another batch, so that none waits for the next."""
-        out, self._workers = self.batches(), max(workers, 1)
-        if len(out) < ahead * workers:
+        out, self._workers, now = self.batches(), max(workers, 1), time.monotonic()
+        if len(out) < ahead * workers or sum(not self._is_late(each, now) for each in out) < ahead * workers:
             return True
         if not elastic or len(out) >= MOST * workers:
             return False
@@ -67,17 +67,19 @@ class HandedOut(Generic[Key]):
         now = time.monotonic()
         if units:
             queued = self._expected() / self._workers
-            return Batch(units, now, queued if queued < math.inf else 0.0)
-        if not again or len(self._second) >= self._workers:  # nobody idles: these wait
+            return Batch(units, now, now, queued if queued < math.inf else 0.0)
+        if not again:
             return None
-        late = [
-            each
-            for each in self.batches()
-            if len(each.keys) == 1
-            and now - each.since - each.queued
-            > max(LATE, TIMES_EXPECTED * self._batches.expected(each.units))
-        ]
-        return min(late, key=lambda each: each.since, default=None)
+        known = [(each, self._is_late(each, now)) for each in self.batches()]
+        if sum(len(each.keys) > 1 and not late for each, late in known) >= self._workers:
+            return None  # nobody idles: these wait
+        found = [each for each, late in known if late]
+        return min(found, key=lambda each: (len(each.keys), each.since), default=None)
+
+    def _is_late(self, batch: Batch[Key], now: float) -> bool:
+        """True if the worker that a batch was handed to last has probably ended, or is stopped."""
+        patience = max(LATE, TIMES_EXPECTED * self._batches.expected(batch.units))
+        return now - batch.latest - batch.queued > len(batch.keys) * patience
 
     def _expected(self) -> float:
         """Seconds of one worker for all unfinished batches; infinite before any was computed."""
@@ -85,9 +87,16 @@ class HandedOut(Generic[Key]):
 
     def add(self, key: Key, batch: Batch[Key]) -> None:
         if batch.keys:
-            self._second.add(key)
+            batch.latest, batch.queued = time.monotonic(), 0.0
         batch.keys.append(key)
         self._out[key] = batch
+
+    def superfluous(self) -> list[Key]:
+        """Take the tasks of which another task computed the batch."""
+        found = [key for key, batch in self._out.items() if batch.is_done]
+        for key in found:
+            del self._out[key]
+        return found
 
     @property
     def is_over(self) -> bool:
@@ -96,11 +105,10 @@ class HandedOut(Generic[Key]):
     def came(self, key: Key, reply: Reply, supplies: Supplies) -> Computed | None:
         """Take the reply of a task; its units count unless they were there before, or another task has them.
 
-        What it tells of its process counts anyway. A batch for which its node lacked something comes again.
+        A batch for which its node lacked something comes again.
         """
         batch = self._out.pop(key)
         batch.keys.remove(key)
-        self._second.discard(key)
         counts = not batch.is_done and not (reply.lost and batch.keys)
         batch.is_done = batch.is_done or counts
         if reply.missing is not None:

@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 import traceback
+from collections import deque
 from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -38,12 +39,14 @@ from shortloop.stages.task import Task, costs_of
 from shortloop.stages.threads import check_single_thread
 from shortloop.store.loaded import here
 from shortloop.store.process_notes import NOTED, take_notes
-from shortloop.units.machine_facts import facts_here
+from shortloop.units.machine_facts import Facts, facts_here
 from shortloop.units.messages import Failure, JobWork, Printed, UnitsDone
 from shortloop.units.node_cache import INSIDE
 from shortloop.units.sandbox import check_refused, enter_sandbox, explained, translated, where_of
 from shortloop.units.shared_units import open_shared, withdraw
 from shortloop.units.unit_output import flush_output
+
+REPEATED = 4  # batches with which notes are sent, as those of a cluster may be lost
 
 
 def serve(connection: Connection, work: JobWork) -> None:
@@ -78,7 +81,8 @@ class _JobProcess:
         self._kept: Printed = []
         self._cpu = cpu_seconds()
         self._name = secrets.token_hex(8)
-        self._said_before = 0
+        self._facts: Facts | None = None
+        self._noted, self._at = deque[bytes](maxlen=REPEATED), 0  # notes, and where the first of them begin
         self._stage: Stage | None = None
         self._numbers: dict[bytes, int] = {}  # which units have here
         _join_job(work, folder)
@@ -124,7 +128,6 @@ class _JobProcess:
     def _said(self, units: list[bytes], values: list[bytes], failure: Failure | None) -> UnitsDone:
         said: UnitsDone = {
             "process": self._name,
-            "number": self._said_before,
             "units": units,
             "values": values,
             "cpu_seconds": cpu_seconds() - self._cpu,
@@ -132,12 +135,15 @@ class _JobProcess:
             "failure": failure,
         }
         self._cpu += said["cpu_seconds"]
-        if not self._said_before:
-            said["facts"] = facts_here(cast("dict[str, str]", self._work["task"]["versions"]))
-        self._said_before += 1
+        if self._facts is None:
+            self._facts = facts_here(cast("dict[str, str]", self._work["task"]["versions"]))
+        said["facts"] = self._facts
         self._keep_printed(None)
         said["printed"], self._kept = self._kept, []
-        said["notes"] = translated(self._notes.read(), self._mirrored)
+        if len(self._noted) == REPEATED:
+            self._at += len(self._noted[0])
+        self._noted.append(translated(self._notes.read(), self._mirrored))
+        said["notes"], said["at"] = b"".join(self._noted), self._at
         return said
 
     def _keep_printed(self, unit: bytes | None) -> None:

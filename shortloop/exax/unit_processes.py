@@ -170,7 +170,7 @@ def computed_in_processes(
                         batches.done(batch, 0.0)
                         name = secrets.token_hex(8)
                         values = [pickle.dumps(given)]
-                        done: UnitsDone = {"process": name, "number": 0, "units": batch, "values": values}
+                        done: UnitsDone = {"process": name, "units": batch, "values": values}
                         yield pickle.dumps(done)
                     if batches.has_next():
                         hand_out(start())

@@ -7,7 +7,7 @@ import pickle
 import secrets
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection
 from pathlib import Path
@@ -190,19 +190,28 @@ def _received_bytes(host: Connection, engine: EngineNote) -> bytes:
 
 
 class Received:
-    """Batches of a job; each counts as soon as all earlier ones of its process do."""
+    """Batches of a job; each counts as soon as all is known that its process noted before."""
 
     def __init__(self) -> None:
-        self._next: dict[str, int] = defaultdict(int)
-        self._waiting: dict[tuple[str, int], UnitsDone] = {}
+        self._known: dict[str, int] = {}  # bytes of notes, by process
+        self._waiting: defaultdict[str, list[UnitsDone]] = defaultdict(list)
 
     def add(self, done: UnitsDone) -> Iterator[UnitsDone]:
-        """Add a batch; yield those that count now, in the order of their process."""
+        """Add a batch; yield those that count now, with facts and notes that were not known."""
         process = done["process"]
-        self._waiting[process, done["number"]] = done
-        while (found := self._waiting.pop((process, self._next[process]), None)) is not None:
-            self._next[process] += 1
+        waiting = self._waiting[process]
+        waiting.append(done)
+        while (found := self._next(waiting, self._known.get(process, 0))) is not None:
+            waiting.remove(found)
+            if process in self._known:
+                found.pop("facts", None)
+            known, notes, at = self._known.get(process, 0), found.get("notes", b""), found.get("at", 0)
+            found["notes"] = notes[known - at :]
+            self._known[process] = max(known, at + len(notes))
             yield found
+
+    def _next(self, waiting: Sequence[UnitsDone], known: int) -> UnitsDone | None:
+        return next((each for each in waiting if each.get("at", 0) <= known), None)
 
 
 def _connect(engine: EngineNote) -> Connection:

@@ -76,13 +76,13 @@ class Failure(TypedDict):
 
 class UnitsDone(TypedDict):
     process: str  # tells the process that computed it from all others
-    number: int  # of batches that it computed before; what it said with these holds for this one, too
     units: list[bytes]  # those that were computed, in their order
     values: list[bytes]  # of each, pickled: outputs and files by name, or a row
     cpu_seconds: NotRequired[float]
-    facts: NotRequired[Facts]  # of this process, the first time
+    facts: NotRequired[Facts]  # of this process
     threads: NotRequired[list[Pool]]  # its thread pools, each brought down to one thread
-    notes: NotRequired[bytes]  # that it took since it said so last
+    notes: NotRequired[bytes]  # that it took; what it said before holds for these units, too
+    at: NotRequired[int]  # bytes of notes before these
     printed: NotRequired[Printed]  # by each unit since then, in their order; None: beside the units
     failure: NotRequired[Failure | None]  # why it did not compute the others
     recorded: NotRequired[dict[str, bytes]]  # files of its recorder

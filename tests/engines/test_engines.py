@@ -20,31 +20,11 @@ from source_tree import ROOT
 
 from shortloop.base.errors import TransientError
 from shortloop.engines import joblib_engine
-from shortloop.engines.dask_engine import PATIENCE, DaskEngine
 from shortloop.engines.joblib_engine import JoblibEngine
 from shortloop.settings.engine import EngineSettings
 from shortloop.units.machine_facts import Facts, check_alike, check_same_code, facts_here
 from shortloop.units.messages import Reply
 from shortloop.units.queue import Batches
-
-
-def future(error: Exception) -> Any:
-    """A task that is done, whose result does not come."""
-
-    def result(timeout: float) -> object:
-        raise error
-
-    return SimpleNamespace(status="finished", result=result)
-
-
-def test_what_is_slow_is_no_lost_connection() -> None:
-    engine: DaskEngine = DaskEngine.__new__(DaskEngine)
-    engine._where = "tcp://somewhere:8786"
-    for ask in (engine._kept, lambda each: engine._reply(each, PATIENCE)):
-        assert ask(future(TimeoutError())) is None
-        with pytest.raises(TransientError, match="connection to Dask's scheduler is lost"):
-            ask(future(ConnectionError()))
-
 
 ENDED = """
 import sys, threading, time

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -58,3 +59,28 @@ def test_what_a_frozen_worker_has_is_handed_out_again(clock: list[float]) -> Non
     clock[0] = LATE + BACKLOG
     late = out.next()
     assert late is given[1]
+
+
+def test_batches_of_stopped_workers_fill_no_room(clock: list[float]) -> None:
+    """They come again, and once more if that worker is stopped as well."""
+    batches = Batches({b"%d" % number: 1.0 for number in range(5)}, 2)
+    out: HandedOut[int] = HandedOut(batches)
+    for key in range(5):
+        batch = out.next()
+        assert batch is not None
+        out.add(key, batch)
+    batches.done(out._out[0].units, 1.0)
+    out.came(0, Reply(1.0, b"done"), None)  # type: ignore[arg-type]
+    assert not out.has_room(2, 2, elastic=False)
+    key, seen = 5, Counter[bytes]()
+    for _ in range(100):
+        clock[0] += 1.0
+        while out.has_room(2, 2, elastic=False) and (batch := out.next()) is not None:
+            out.add(key, batch)
+            seen.update(batch.units)
+            key += 1
+    assert len(seen) == 4
+    assert min(seen.values()) >= 2
+    out.came(key - 1, Reply(1.0, b"done"), None)  # type: ignore[arg-type]
+    assert len(out.superfluous()) >= 2
+    assert len(out.batches()) == 3

@@ -124,7 +124,7 @@ def test_a_process_whose_batch_fails_is_not_asked_again(project: Path, unit: int
     assert said in found["failure"]["traceback"]
     (other,) = values(compute_batch(work(project), named(2)))
     assert (other["x"], other["process"] != one["process"]) == (4.0, True)
-    assert done(compute_batch(work(project), named(3)))["number"] == 1
+    assert values(compute_batch(work(project), named(3)))[0]["process"] == other["process"]
 
 
 def test_units_are_computed_in_one_process_which_is_kept(project: Path) -> None:
@@ -143,11 +143,11 @@ def test_units_are_computed_in_one_process_which_is_kept(project: Path) -> None:
 def test_what_is_noted_and_printed_comes_with_the_batch(project: Path) -> None:
     first, second = (done(compute_batch(work(project), named(unit))) for unit in (1, 2))
     assert str(project / "toys.py").encode() in first["notes"]
-    assert b"toys" not in second["notes"]
+    assert second["notes"].startswith(first["notes"])  # what the first says may be lost
+    assert (first["at"], second["at"]) == (0, 0)
     of_units = [each for each in (*first["printed"], *second["printed"]) if each[0] is not None]
     assert of_units == [(named(1)[0], "unit 1\n"), (named(2)[0], "unit 2\n")]
-    assert "facts" in first
-    assert "facts" not in second
+    assert first["facts"] == second["facts"]
     assert {pool["threads_used"] for pool in first["threads"]} == {1}
 
 

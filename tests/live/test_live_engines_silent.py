@@ -41,13 +41,31 @@ def test_workers_that_come_later_compute(project: Waiting, cluster: Cluster) -> 
 
 
 def test_a_worker_that_is_stopped_holds_up_nobody(project: Waiting, cluster: Cluster) -> None:
+    """Neither what it has to compute, nor what it has computed and not given yet."""
+    project.seen.unlink(missing_ok=True)
     cluster.workers("one", "two")
-    run = project.begin(cluster.address)
+    run = project.begin(cluster.address, stage="noted", silence=60)
     wait_for(project.has_begun)
+    os.kill(engine := project.engine(), signal.SIGSTOP)
+    before = project.computed_by("one")
+    wait_for(lambda: project.computed_by("one") >= min(before + 3, 6))
     cluster.signal(signal.SIGSTOP, "one")
+    os.kill(engine, signal.SIGCONT)
     said, _ = run.communicate(timeout=60)
     assert run.returncode == 0, said
     assert "nothing was computed since" not in said
+
+
+def test_what_ended_workers_had_given_is_not_computed_again(project: Waiting, cluster: Cluster) -> None:
+    project.seen.unlink(missing_ok=True)
+    cluster.workers("one")
+    run = project.begin(cluster.address, number=8, seconds=0.7, stage="noted", when_silent="wait", silence=60)
+    wait_for(project.has_begun)
+    cluster.signal(signal.SIGKILL, "one")
+    cluster.workers("two")
+    said, _ = run.communicate(timeout=60)
+    assert run.returncode == 0, said
+    assert project.computed_by() <= 8 + 2  # one whose result was on its way, one that was computed
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -49,7 +50,7 @@ def {name}(n, number: int, seconds: float, salt: int):
         stream.write(f"{{began}} {{time.time()}} {{os.environ.get('WORKER', '')}}\\n")
     return {{"y": n + salt}}
 """
-ASKS = {"gpu": "gpus=1", "wide": "cores=2", "large": "memory='900 TB'"}
+ASKS = {"noted": "", "gpu": "gpus=1", "wide": "cores=2", "large": "memory='900 TB'"}
 SCRIPT = """\
 from shortloop import Settings, pipeline
 
@@ -101,6 +102,16 @@ class Waiting(EmptyProject):
         spans = [(float(began), float(ended)) for began, ended, _ in rows]
         most = max(sum(each[0] <= began < each[1] for each in spans) for began, _ in spans)
         return most, {worker for _, _, worker in rows}
+
+    def engine(self) -> int:
+        """Process of the engine of the latest run."""
+        note = json.loads((self.folder / "workdirs/.cache/engine/run.json").read_text())
+        return int(note["process"])
+
+    def computed_by(self, worker: str = "") -> int:
+        """How often a unit of a stage that asks for something was computed, by a worker or by all."""
+        rows = self.seen.read_text().splitlines() if self.seen.exists() else []
+        return sum(row.endswith(f" {worker}") if worker else 1 for row in rows)
 
     def begin(
         self, address: str, number: int = 12, seconds: float = 0.3, stage: str = "wait", **engine: object

@@ -9,42 +9,58 @@ from pathlib import Path
 import pytest
 from jobs_project import fresh_python
 
+from shortloop.exax.job_process import REPEATED
 from shortloop.units.client import Received
+from shortloop.units.machine_facts import Facts
 from shortloop.units.messages import UnitsDone
 from shortloop.units.unit_output import printed_units
 
-
-def batch(process: str, number: int) -> UnitsDone:
-    return {"process": process, "number": number, "units": [], "values": []}
+FACTS: Facts = {"host": "x", "versions": {}, "kernels": {}}
 
 
-def names(found: list[UnitsDone]) -> list[str]:
-    return [f"{each['process']}{each['number']}" for each in found]
-
-
-def test_they_count_in_the_order_of_their_process() -> None:
-    received = Received()
-    came = [received.add(batch(process, number)) for process, number in [("a", 1), ("b", 0)]]
-    assert [names([*each]) for each in came] == [[], ["b0"]]
-    assert names([*received.add(batch("a", 0))]) == ["a0", "a1"]
-    assert names([*received.add(batch("b", 2))]) == []
+def said(process: str, noted: list[bytes]) -> list[UnitsDone]:
+    """Batches of a process that notes something in each, as it sends them."""
+    found: list[UnitsDone] = []
+    for number in range(len(noted)):
+        first = max(number - REPEATED + 1, 0)
+        at, notes = len(b"".join(noted[:first])), b"".join(noted[first : number + 1])
+        units = [f"{process}{number}".encode()]
+        found.append({"process": process, "at": at, "notes": notes, "units": units, "values": []})
+    return found
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_whatever_the_order_in_which_they_come(seed: int) -> None:
+def test_units_count_when_all_is_known_that_their_process_noted(seed: int) -> None:
     rng = random.Random(seed)
-    sent = [(process, number) for process in "abc" for number in range(9)]
+    noted = {process: [rng.randbytes(rng.choice([0, 3, 40])) for _ in range(12)] for process in "abc"}
+    sent = [each for process in "abc" for each in said(process, noted[process])]
     lost = rng.choice(sent)
     sent.remove(lost)
     rng.shuffle(sent)
+    received, known = Received(), dict.fromkeys("abc", b"")
+    came = set()
+    for each in sent:
+        for done in received.add(each):
+            process, number = done["process"], int(done["units"][0][1:])
+            known[process] += done["notes"]
+            whole = b"".join(noted[process])
+            assert whole.startswith(known[process])
+            assert len(known[process]) >= len(b"".join(noted[process][: number + 1]))
+            came.add(done["units"][0])
+    repeated = lost["units"][0][1:] != b"11"  # none comes after that
+    assert {process for process in "abc" if known[process] == b"".join(noted[process])} >= {
+        process for process in "abc" if repeated or process != lost["process"] or not noted[process][-1]
+    }
+    assert came == {each["units"][0] for each in sent}
+
+
+def test_units_wait_when_too_much_is_lost() -> None:
+    sent = said("a", [b"%d" % number for number in range(9)])
     received = Received()
-    found = [each for which in sent for each in names([*received.add(batch(*which))])]
-    wanted = {f"{process}{number}" for process, number in sent if process != lost[0] or number < lost[1]}
-    assert {*found} == wanted
-    assert len(found) == len(wanted)
-    for process in "abc":
-        of_process = [each for each in found if each[0] == process]
-        assert of_process == sorted(of_process)
+    assert not [*received.add(sent[REPEATED])]
+    assert len([*received.add(sent[1])]) == 2
+    assert "facts" in next(received.add({**sent[0], "process": "b", "facts": FACTS}))
+    assert "facts" not in next(received.add({**sent[1], "process": "b", "facts": FACTS}))
 
 
 CODE = """

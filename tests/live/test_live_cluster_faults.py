@@ -65,6 +65,7 @@ class Fault(NamedTuple):
     begins: tuple[str, ...] = ("one", "two")  # workers or nodes that are there
 
 
+LACKS = "a worker cannot compute units"
 DASK = (
     Fault("scheduler stopped", "Dask's scheduler at .* does not answer", signal.SIGSTOP, ("scheduler",)),
     Fault("scheduler killed", "connection to Dask's scheduler is lost", hit=("scheduler",)),
@@ -74,7 +75,7 @@ DASK = (
     Fault("all workers killed", "has no workers", hit=("one", "two")),
     Fault("all workers killed, one joins", hit=("one", "two"), joins="three"),
     Fault("no workers, one joins", begins=(), joins="three"),
-    Fault("a worker without Shortloop joins", "a worker cannot compute units", joins="lacking"),
+    Fault("a worker without Shortloop joins", LACKS, joins="lacking", begins=("one",)),
     Fault("a unit above the memory limit", "and its worker has", begins=("hungry",)),
     Fault("run killed", hit=("run",)),
 )
@@ -84,7 +85,9 @@ RAY = (
     Fault("all nodes killed, one joins", hit=("one", "two"), joins="three"),
     Fault("no nodes, one joins", begins=(), joins="three"),
     Fault("head killed", "ray at .* does not answer|connection to Ray is lost", hit=("head",)),
-    Fault("a node without Shortloop joins", "a worker cannot compute units", joins="lacking"),
+    Fault("head stopped", "ray at .* does not answer|connection to Ray is lost", signal.SIGSTOP, ("head",)),
+    Fault("a node stopped", signal=signal.SIGSTOP, hit=("one",)),
+    Fault("a node without Shortloop joins", LACKS, joins="lacking", begins=("one",)),
     Fault("run killed", hit=("run",)),
 )
 

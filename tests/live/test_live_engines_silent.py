@@ -42,7 +42,6 @@ def test_workers_that_come_later_compute(project: Waiting, cluster: Cluster) -> 
 
 def test_a_worker_that_is_stopped_holds_up_nobody(project: Waiting, cluster: Cluster) -> None:
     """Neither what it has to compute, nor what it has computed and not given yet."""
-    project.seen.unlink(missing_ok=True)
     cluster.workers("one", "two")
     run = project.begin(cluster.address, stage="noted", silence=60)
     wait_for(project.has_begun)
@@ -57,7 +56,6 @@ def test_a_worker_that_is_stopped_holds_up_nobody(project: Waiting, cluster: Clu
 
 
 def test_what_ended_workers_had_given_is_not_computed_again(project: Waiting, cluster: Cluster) -> None:
-    project.seen.unlink(missing_ok=True)
     cluster.workers("one")
     run = project.begin(cluster.address, number=8, seconds=0.7, stage="noted", when_silent="wait", silence=60)
     wait_for(project.has_begun)

@@ -118,6 +118,7 @@ class Waiting(EmptyProject):
     ) -> subprocess.Popen[str]:
         """Begin a run of units that nobody has computed yet."""
         self.salt += 1
+        self.seen.unlink(missing_ok=True)
         self.before = {*self.progress()}
         table = {"name": "dask", **({"address": address} if address else {}), "silence": 4, **engine}
         lines = [

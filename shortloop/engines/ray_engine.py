@@ -19,7 +19,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from shortloop.base.errors import TransientError
 from shortloop.base.plain import Plain
 from shortloop.engines.engine import Asked, Computed, Engine, Resources, connected
-from shortloop.engines.handed_out import HandedOut
+from shortloop.engines.handed_out import Batch, HandedOut
 from shortloop.engines.probe import arguments, checked, reply_of
 from shortloop.engines.send_files import AGAIN, Supplies
 from shortloop.engines.worker import compute_batch, keep_parcel
@@ -105,6 +105,8 @@ class RayEngine(Engine):
                 return
             if (batch := out.next(again)) is None:
                 return
+            if batch.keys and not node:
+                node = _elsewhere(batch, out, needed)
             compute = self._compute.options(scheduling_strategy=_only(node) if node else "DEFAULT", **more)
             batch.where = node
             out.add(compute.remote(*given, batch.units), batch)
@@ -189,6 +191,17 @@ def _nodes() -> dict[str, Resources]:
         for each in ray.nodes()
         if each["Alive"]
     }
+
+
+def _elsewhere(batch: Batch[Any], out: HandedOut[Any], needed: Resources) -> str:
+    """Return a node for a batch that is late; empty: any.
+
+    Ray waits for ever for a node that was stopped when it was asked to take a task. Other tasks for any node
+    wait behind that one; those for a certain node do not.
+    """
+    there = Counter(each.where for each in out.batches())
+    room = [node for node, each in _nodes().items() if each.times(needed)]
+    return min(room, key=lambda node: (node == batch.where, there[node]), default="")
 
 
 def _only(node: str) -> Any:

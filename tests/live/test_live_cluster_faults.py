@@ -217,7 +217,11 @@ def meets(engine: str, fault: Fault, project: Logged, rng: random.Random) -> Out
         if fault.joins:
             time.sleep(3 if fault.hit or not fault.begins else 0)
             cluster.join(fault.joins)
-        run.wait(timeout=PATIENCE)
+        try:
+            run.wait(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            run.kill()
+            raise AssertionError(f"it has not ended: {''.join(line for _, line in lines)}") from None
         reader.join()
     said = "".join(line for _, line in lines)
     assert "Traceback" not in said, said

@@ -119,7 +119,7 @@ def test_a_class_with_p_values_of_its_own_is_asked_for_them() -> None:
     pvalues=st.lists(st.floats(0.0, 1.0) | st.sampled_from([0.0, 0.01, 0.05, 1.0, 5e-324]), min_size=1),
     correction=st.sampled_from(["holm", "fdr_bh"]),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_corrections_are_those_of_statsmodels(pvalues: list[float], correction: str) -> None:
     tested = np.array([*pvalues, np.nan, 0.5])[:, np.newaxis]
     fitted = np.arange(len(tested)) < len(tested) - 1

@@ -101,7 +101,7 @@ def test_a_window_is_the_fit_of_its_rows(name: str, windows: dict[str, Any]) -> 
     least=st.integers(2, 70),
     step=st.integers(1, 40),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @pytest.mark.filterwarnings("ignore")
 def test_which_rows_a_window_has(seed: int, window: int | str, least: int, step: int) -> None:
     frame = rows(seed, most=50)

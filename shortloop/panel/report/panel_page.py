@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 COLUMNS = 3
 HEIGHT = 1.4  # inches, of the frame of a panel
 LISTED = 20  # most groups that the page lists
+MOST_DRAWN = 4000  # groups of a panel, several for each dot of a screen
 CORRECTIONS = {
     "none": "",
     "holm": " and corrected for their number (Holm)",
@@ -76,9 +77,9 @@ def _panels(what: str, draw: Callable[[Axes, Shown, int], None], shown: Shown) -
 def _coefficient(axes: Axes, shown: Shown, j: int) -> None:
     """Plot estimates of each group with their intervals, ascending."""
     groups, params, lower, upper = sorted_estimates(shown, j)
-    place = np.arange(len(params))
-    axes.fill_between(place, lower, upper, color=BLUE, alpha=0.25, linewidth=0, step="mid")
-    axes.plot(place, params, color=BLUE, linewidth=1.2)
+    place = np.arange(0, len(params), len(params) // MOST_DRAWN + 1)
+    axes.fill_between(place, lower[place], upper[place], color=BLUE, alpha=0.25, linewidth=0, step="mid")
+    axes.plot(place, params[place], color=BLUE, linewidth=1.2)
     axes.axhline(0.0, color=GREY, linewidth=0.8)
     if len(params):
         axes.axhline(float(np.median(params)), color=VERMILION, linewidth=1.0, linestyle="--")
@@ -119,6 +120,8 @@ def drawings(content: Content) -> Iterator[Drawing[Shown]]:
             f"Estimate of each group, from the smallest to the largest{interval}; the dashed line is the "
             "median. Each panel has a scale of its own."
         )
+        if len(shown.keys) > MOST_DRAWN:
+            curve += f" Of more than {MOST_DRAWN:,} groups, a sample at equal distances is drawn."
         if any(_limits(shown, j)[2] for j in range(len(shown.names))):
             curve += f" Intervals beyond the frame are more than {WIDE} times as long as most."
         twentieths = (

@@ -10,6 +10,7 @@ import sys
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from functools import cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any, cast
 
 from shortloop.base.plain import Plain, copied
@@ -129,6 +130,8 @@ def _sequence(value: Any) -> tuple[Plain, Plain]:
     name, kinds = type(value).__name__, set(map(type, value))
     if kinds <= {*AS_THEY_ARE, float} and all(math.isfinite(each) for each in value if type(each) is float):
         return [*value], None if name == "list" else [name, {}]
+    if name == "list" and kinds == {list} and {*map(type, chain.from_iterable(value))} <= {*AS_THEY_ARE}:
+        return [[*each] for each in value], None  # as below, at once
     found = [_with_types(each) for each in value]
     plain = [each for each, _ in found]
     below: dict[str, Plain] = {str(at): types for at, (_, types) in enumerate(found) if types is not None}

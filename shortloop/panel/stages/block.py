@@ -5,7 +5,9 @@ A block has only the columns that the formula reads, sorted by name, and only th
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from shortloop.stages.stage import Finished, Job, Outputs, Stage
@@ -33,8 +35,8 @@ class Block(Stage):
         from shortloop.panel.stages.panel_files import load_panel, panel_results
 
         panel = load_panel(self.panel)
-        groups = [g for g, key in enumerate(panel.keys) if block_of(key, self.blocks) == self.number]
-        first, last = (groups[0], groups[-1] + 1) if groups else (0, 0)
+        of_block = partial(block_of, blocks=self.blocks)  # by which groups are sorted
+        first, last = (bisect_left(panel.keys, self.number + i, key=of_block) for i in (0, 1))
         panel = replace(panel, columns=self._columns(panel.columns))
         return panel_results(panel.of_groups(first, last))
 

@@ -64,6 +64,9 @@ def fit_frame(frame: pd.DataFrame, by: Sequence[str], *, level: float = LEVEL, *
     needed = {*by, *(read := equation.variables(others)), *beside}
     panel = from_frame(_some(frame, needed), by)
     equation.check_columns([*read, *beside], others)
+    if lost := [name for name in (*read, *beside) if name not in panel.columns]:
+        notes = [note for note in panel.notes if note.partition(":")[0] in lost]
+        raise InputError("unsupported column type", field=equation.where, found="; ".join(notes))
     fitter = Fitter(model, equation, panel, level)
     fits = fitter.fit()
     arrays = {name: each for name, each in fits.arrays.items() if name not in INTERNAL}

@@ -33,6 +33,7 @@ OURS = {  # columns of our tables, and of the numbers beside figures
     *("term", *COEFFICIENTS, "pvalues_corrected", *FITS, "status", "path", "said"),
     *("coefficient", "estimate", "low", "high"),
 }
+CORRECTIONS = ("none", "holm", "fdr_bh")  # of p values
 OF_SCORES = {"scoring", "mean", "std", "rows"}  # columns of the table of scores
 
 
@@ -96,6 +97,9 @@ class Results:
         columns: dict[str, FloatArray] = {
             name.removeprefix(prefix): np.asarray(self.arrays[name], np.float64) for name in arrays
         }
+        if correction not in CORRECTIONS:
+            expected = f"one of {', '.join(CORRECTIONS)}"
+            raise InputError("no such correction", field="correction", found=correction, expected=expected)
         if correction != "none":
             columns["pvalues_corrected"] = correct_pvalues(columns["pvalues"], self._fitted, correction)
         found: dict[str, object] = {

@@ -57,6 +57,8 @@ def test_rows_without_weight_are_none() -> None:
         (polars.from_pandas, ["g"], {}, "no frame of pandas"),
         (lambda d: d, ["g"], {"formula": "y ~ xx"}, "one of x, y, other"),
         (lambda d: d, ["g"], {"weights": "ww"}, "one of x, y, other"),
+        (lambda d: d.assign(x=d["x"] * 1j), ["g"], {"weights": "y"}, "x: left out: complex numbers"),
+        (lambda d: d.astype({"y": object}), ["g"], {}, "infer_objects"),
     ],
 )
 def test_frames_that_cannot_be(rows: Any, by: list[str], asked: dict[str, Any], said: str) -> None:
@@ -111,3 +113,14 @@ def test_models_without_one_coefficient_for_each_regressor_fail() -> None:
     assert "not one coefficient for each regressor" in found.said[0]
     with refusal("no such model", "Poison"):
         fit_frame(frame, ["g"], path="statsmodels.api.Poison", **asked)
+
+
+def test_corrections_that_cannot_be_are_refused() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"g": np.repeat([0, 1], 20), "x": rng.standard_normal(40), "y": rng.uniform(size=40)}
+    )
+    found = fit_frame(frame, ["g"], model="ols", formula="y ~ x", tests=["x = 0"])
+    for table in (found.coefficients, found.tests):
+        with refusal("no such correction", "fdr_bh"):
+            table("bonferroni")

@@ -298,10 +298,10 @@ class Equation:
             raise self._wrong("the formula cannot be computed", error) from None
         if made.lhs.shape[1] != 1 + self.is_counted:
             hint = (
-                "outcomes that are texts must be made numbers first, e.g. 0 and 1; outcomes that are "
-                "counted are two columns, 'successes + failures ~ …'"
+                "make numbers of texts, e.g. 0 and 1; of objects in pandas, infer_objects(); outcomes that "
+                "are counted are two columns, 'successes + failures ~ …'"
             )
-            found = ", ".join(made.lhs.columns)
+            found = ", ".join(made.lhs.columns[:3]) + " …" * (made.lhs.shape[1] > 3)
             raise self._error("the outcome is not one column of numbers", found, hint=hint)
         rows = np.arange(materializer.nrows) if drop is None else np.flatnonzero(~drop)
         sides = _numbers(made)

@@ -126,6 +126,22 @@ def test_only_where_they_separate_is_it_said(model: dict[str, Any]) -> None:
     assert found.arrays["path"].tolist() == [1, 1, 1, 0]
 
 
+@pytest.mark.parametrize(
+    "model",
+    [{"model": "logit"}, {"model": "statsmodels", "path": "statsmodels.api.Logit", "fit": {"disp": 0}}],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_separation_that_ends_a_fit_is_told(model: dict[str, Any]) -> None:
+    """Newton's method inverts a matrix of zeros: the fit was failed, with LinAlgError."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"g": rng.integers(0, 3, 300), "x": rng.standard_normal(300)})
+    frame["year"] = rng.integers(-15, 15, 300)
+    frame["b"] = (frame["year"] >= 0).astype(int)
+    found = fit_frame(frame, ["g"], formula="b ~ x + year + I(year ** 2)", **model)
+    assert statuses(found) == ["separated"] * 3
+    assert any("LinAlgError" in said for said in found.said)
+
+
 def test_coefficients_of_zero_inflated_models_are_those_of_their_regressors() -> None:
     """statsmodels has the ones of the zeros before them: each was taken for the next."""
     frame = counts()

@@ -3,10 +3,6 @@
 For a quick fit, `scipy.stats` checks its arguments for as long as the fit takes. Where results have p values
 and intervals as all models of statsmodels have them, the functions that `scipy.stats` calls in the end are
 called directly: no bit differs.
-
-Separation, which leaves no finite estimate: Konis 2007 (Linear programming algorithms for detecting separated
-data in binary logistic regression models, section 4.3); Correia, Guimarães and Zylkin 2019 (Verifying the
-existence of maximum likelihood estimates for generalized linear models, proposition 1).
 """
 
 from __future__ import annotations
@@ -25,9 +21,10 @@ from scipy import special
 
 from shortloop.base.types import FloatArray
 from shortloop.panel.fitting.basis import SINGULAR, Basis, basis_of, dependent, is_lost, names_of
+from shortloop.panel.fitting.separation import are_separated, is_at_bound, is_separated
 from shortloop.panel.formulas.design import Design, in_time
 from shortloop.panel.models.model import ModelSettings
-from shortloop.panel.statistics import COEFFICIENTS, EDGE, FITS, Status
+from shortloop.panel.statistics import COEFFICIENTS, FITS, Status
 
 POWERS = {"HC2": 1, "HC3": 2}
 """Powers of one minus the leverage that divide squared residuals: MacKinnon and White 1985, section 2."""
@@ -35,12 +32,8 @@ ALONE = 1e-12  # one minus the leverage, up to which it is what rounding leaves 
 PART = 1e-12  # share of a coefficient in a row, over the condition, that is no rounding
 CANCELS = 1e-10  # share of a variance of equal errors that rounding may leave of 0
 NAMES = sorted({*COEFFICIENTS, *FITS} - {"lower", "upper", "iterations", "converged"})
-EXACT = 1e-10  # tolerance of bounds in linear programs (the solver takes no less), and rounding of directions
+SEPARATED = "regressors separate the outcomes"
 TINY = 1e-140  # differences of outcomes whose squares lose digits
-NEAR = 1e-7  # share of the outcomes' size; smaller Gaussian means with log link are on their way to 0
-TO_ZERO = {"Log": -1.0, "Logit": -1.0, "Probit": -1.0, "CLogLog": -1.0, "Cauchy": -1.0, "InversePower": 1.0}
-"""Sign of the infinite linear predictor at which means are 0; other links have a finite one."""
-TO_ONE = ("Logit", "Probit", "CLogLog", "Cauchy")  # links that have means of 1 at plus infinity
 
 
 def drop_undefined_variances(results: Any) -> np.ndarray | None:
@@ -127,6 +120,8 @@ def fit_group(
             said.append(f"{type(error).__name__}: {_line(error)}")
     said += dict.fromkeys(f"{each.category.__name__}: {_line(each.message)}" for each in caught)
     became, why = _status(design, rows, results, found, undefined, basis)
+    if became == Status.FAILED and model.is_binary() and are_separated(outcome, rows):
+        became, why = Status.SEPARATED, [SEPARATED]
     return {**known, **found}, became, [*why, *said]
 
 
@@ -218,7 +213,7 @@ def _status(
         return Status.FAILED, ["coefficients of statsmodels are not finite"]
     not_converged = found.get("converged") == 0.0
     if is_separated(design.outcome, rows, results, not_converged):
-        return Status.SEPARATED, ["regressors separate the outcomes"]
+        return Status.SEPARATED, [SEPARATED]
     if not_converged or is_at_bound(results):
         return Status.NOT_CONVERGED, []
     errors = np.isfinite(found.get("bse", np.nan))
@@ -311,84 +306,3 @@ def _common_tests(kind: type) -> tuple[bool, bool, bool]:
 @lru_cache(4096)  # groups of a size share one
 def _quantile(share: float, freedom: float | None) -> float:
     return float(special.ndtri(share) if freedom is None else special.stdtrit(freedom, share))
-
-
-def is_separated(outcome: FloatArray, rows: FloatArray, results: Any, not_converged: bool) -> bool:
-    """True if the likelihood has no maximum at finite coefficients; `rows` is (rows, coefficients)."""
-    # With outcomes at both bounds it takes a linear program of them all: that is solved only where some means
-    # are next to 0 or 1, or iterations did not get there.
-    if (signs := _signs(results, outcome)) is None or not signs.any():
-        return False
-    if (signs > 0.0).any() and not not_converged:
-        means = _means(results)
-        if (np.minimum(means, 1.0 - means) >= EDGE).all():
-            return False
-    return _has_direction(signs, rows)
-
-
-def is_at_bound(results: Any) -> bool:
-    """True if means are at a bound of the family that the link maps to a finite value."""
-    family, link = _family_and_link(getattr(results, "model", None))
-    lower = family in ("Poisson", "Binomial") and link == "Identity"
-    upper = family == "Binomial" and link in ("Identity", "Log")
-    if not (lower or upper):
-        return False
-    means = _means(results)
-    return bool((lower and (means < EDGE).any()) or (upper and (means > 1.0 - EDGE).any()))
-
-
-def _signs(results: Any, outcome: FloatArray) -> FloatArray | None:
-    """Find where each likelihood grows without end: -1 at minus infinity, 1 at plus, 0 nowhere."""
-    # None for unknown models. A class whose module is not loaded is not the model's.
-    model = getattr(results, "model", None)
-    discrete = sys.modules.get("statsmodels.discrete.discrete_model")
-    if discrete is not None and isinstance(model, discrete.BinaryModel):
-        return _at_bounds(outcome, -1.0, 1.0)
-    if discrete is not None and isinstance(model, discrete.CountModel):
-        return _at_bounds(outcome - (getattr(model, "truncation", -1) + 1), -1.0, 0.0)
-    family, link = _family_and_link(model)
-    if family == "Gaussian" and link == "Log":
-        towards_0 = _means(results) < NEAR * np.sqrt(np.mean(np.square(outcome)))
-        return np.asarray(-((outcome <= 0.0) | towards_0).astype(np.float64))
-    if family not in ("Binomial", "Poisson", "NegativeBinomial"):
-        return None
-    return _at_bounds(outcome, TO_ZERO.get(link, 0.0), float(family == "Binomial" and link in TO_ONE))
-
-
-def _family_and_link(model: Any) -> tuple[str, str]:
-    linear = sys.modules.get("statsmodels.genmod.generalized_linear_model")
-    if linear is None or not isinstance(model, linear.GLM):
-        return "", ""
-    return type(model.family).__name__, type(model.family.link).__name__
-
-
-def _at_bounds(outcome: FloatArray, lower: float, upper: float) -> FloatArray | None:
-    """Return signs of outcomes that are 0, or 1; None if one is impossible."""
-    if (outcome < 0.0).any() or (upper > 0.0 and (outcome > 1.0).any()):
-        return None
-    return np.asarray(lower * (outcome == 0.0) + upper * (outcome == 1.0))
-
-
-def _means(results: Any) -> FloatArray:
-    with np.errstate(all="ignore"):
-        return np.asarray(results.predict(), np.float64)
-
-
-def _has_direction(signs: FloatArray, rows: FloatArray) -> bool:
-    """True if a sum of regressors is 0 in rows of sign 0, and has the sign of all others, or is 0."""
-    from scipy.optimize import linprog
-
-    lengths = np.sqrt(np.square(rows).sum(axis=0))
-    # Any basis of their sums has the direction. Of this one, no direction is shorter than 1, and its products
-    # with the rows add up to no less; the solver's own tolerance, 1e-7, would let through far too much.
-    basis = np.linalg.qr(rows / np.where(lengths > 0, lengths, 1.0))[0]
-    inside = basis[signs == 0.0]
-    _, values, directions = np.linalg.svd(inside, full_matrices=len(inside) < rows.shape[1])
-    directions = directions[np.count_nonzero(values > EXACT) :]
-    if not len(directions):
-        return False
-    signed = (signs[:, np.newaxis] * basis)[signs != 0.0] @ directions.T
-    b_ub = np.zeros(len(signed))
-    options = {"primal_feasibility_tolerance": EXACT, "dual_feasibility_tolerance": EXACT}
-    found = linprog(-signed.sum(axis=0), A_ub=-signed, b_ub=b_ub, bounds=(-1.0, 1.0), options=options)
-    return bool(found.status == 0 and -found.fun > 0.5)

@@ -45,6 +45,9 @@ class Logit(WithMargins):
 
         return Link()
 
+    def is_binary(self) -> bool:
+        return True
+
     def has_converged(self, results: Any) -> bool | None:
         """statsmodels looks at the coefficients alone, which are tiny where regressors are large."""
         import numpy as np

@@ -117,6 +117,10 @@ class ModelSettings(Tagged):
         """True if the formula may have absorbed effects, ``y ~ x | firm``."""
         return False
 
+    def is_binary(self) -> bool:
+        """True if the model is of a probability, and maximizes its likelihood."""
+        return False
+
     def has_basis(self) -> bool:
         """True if the fit is the same in any basis of the regressors."""
         return True

@@ -96,6 +96,11 @@ class OfStatsmodels(ModelSettings):
     def check(self) -> None:
         self.kind()
 
+    def is_binary(self) -> bool:
+        from statsmodels.discrete.discrete_model import BinaryModel
+
+        return issubclass(self.kind(), BinaryModel)
+
     def has_basis(self) -> bool:
         return False  # e.g. of a penalized fit, or with coefficients to start from
 

@@ -33,9 +33,10 @@ def test_columns_that_cannot_be_fail_their_group(
         frame.loc[frame["g"] == 1, "c"] = 1.0
     else:
         frame.loc[50, "c"] = wrong
-    found = fit_frame(frame, ["g"], formula="y ~ x", **asked)
-    assert found.fits()["status"].tolist() == ["fitted", "failed"]
-    assert said in found.said[1]
+    for formula in ("y ~ x", "y ~ I(1e9 * x)"):
+        found = fit_frame(frame, ["g"], formula=formula, **asked)
+        assert found.fits()["status"].tolist() == ["fitted", "failed"]
+        assert said in found.said[1]
 
 
 def test_rows_without_weight_are_none() -> None:

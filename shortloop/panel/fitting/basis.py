@@ -56,6 +56,8 @@ def basis_of(rows: FloatArray, weights: Any = None) -> Basis | None:
     if number <= size or not is_far(rows):
         return None
     weights = np.ones(number) if weights is None else np.asarray(weights, np.float64)
+    if not (weights > 0.0).all() or not np.isfinite(weights).all():
+        return None
     constant = np.flatnonzero(np.ptp(rows, axis=0) == 0.0)[:1]  # at most one, which stays
     others = np.setdiff1d(np.arange(size), constant)
     means = np.zeros(size)

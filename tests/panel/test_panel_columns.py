@@ -11,7 +11,11 @@ import pytest
 import statsmodels.formula.api as smf
 from refusal import refusal
 
+from shortloop.panel.data import from_frame
+from shortloop.panel.fitting.fit import Fitter
+from shortloop.panel.formulas.equation import Equation
 from shortloop.panel.frame import fit_frame
+from shortloop.panel.models.model import ModelSettings
 
 
 @pytest.mark.parametrize(
@@ -125,3 +129,17 @@ def test_corrections_that_cannot_be_are_refused() -> None:
     for table in (found.coefficients, found.tests):
         with refusal("no such correction", "fdr_bh"):
             table("bonferroni")
+
+
+@pytest.mark.parametrize(
+    ("asked", "field"),
+    [
+        ({"model": "statsmodels", "path": "statsmodels.api.Poison"}, "path"),
+        ({"model": "lasso", "alpha": 0.1, "scoring": ["r3"]}, "scoring"),
+    ],
+)
+def test_settings_that_cannot_be_have_the_place_of_their_model(asked: dict[str, Any], field: str) -> None:
+    model = ModelSettings.named(asked["model"]).model_validate({**asked, "formula": "y ~ x"})
+    frame = pd.DataFrame({"g": [0, 0], "x": [1.0, 2.0], "y": [1.0, 2.0]})
+    with refusal("no such", field=f"models.plain.{field}"):
+        Fitter(model, Equation("y ~ x", where="models.plain.formula"), from_frame(frame, ["g"]))

@@ -82,7 +82,7 @@ class Fitter:
             expected = "one outcome; successes + failures are for model 'glm' with family 'binomial'"
             hint = "name several outcomes in `outcomes`"
             raise InputError(problem, field=equation.where, found=equation.text, expected=expected, hint=hint)
-        model.check()
+        model.check_at(equation.where.rpartition("formula")[0])
         self._model, self._equation, self._level = model, equation, level
         if equation.effects and not model.takes_effects():
             expected = "absorbed effects for model 'ols', without HC2, HC3 and bootstrap"

@@ -108,6 +108,18 @@ class ModelSettings(Tagged):
     def check(self) -> None:
         """Raise InputError if what the settings name cannot be used."""
 
+    def check_at(self, place: str) -> None:
+        """Check, with the place of the model in front of fields, e.g. ``models.plain.``."""
+        from shortloop.base.errors import InputError
+
+        try:
+            self.check()
+        except InputError as error:
+            field, found, expected = f"{place}{error.field}", error.found, error.expected
+            raise InputError(
+                error.problem, field=field, found=found, expected=expected, hint=error.hint
+            ) from None
+
     def fit_alone(self, design: Design) -> tuple[dict[str, Any], int, list[str], Any] | None:
         """Fit one group without statsmodels; None if statsmodels fits it."""
         # Returns statistics by name, the status, messages, and the model if it is kept.

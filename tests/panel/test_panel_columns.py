@@ -143,3 +143,12 @@ def test_settings_that_cannot_be_have_the_place_of_their_model(asked: dict[str, 
     frame = pd.DataFrame({"g": [0, 0], "x": [1.0, 2.0], "y": [1.0, 2.0]})
     with refusal("no such", field=f"models.plain.{field}"):
         Fitter(model, Equation("y ~ x", where="models.plain.formula"), from_frame(frame, ["g"]))
+
+
+def test_penalized_fits_have_no_tests_and_need_a_regressor() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"g": 0, "x": rng.standard_normal(40), "y": rng.standard_normal(40)})
+    with refusal("", "no standard errors to test with"):
+        fit_frame(frame, ["g"], model="ridge", alpha=0.1, formula="y ~ x", tests=["x = 0"])
+    found = fit_frame(frame, ["g"], model="ridge", alpha=0.1, formula="y ~ 1")
+    assert found.said == ["no regressor beside the constant"]

@@ -56,6 +56,8 @@ class Scored(ModelSettings):
             raise ValueError(f"fold_by: not with split = {self.split!r}; leave out one of them")
         if not self.folds and (self.scoring or self.fold_by or self.split != "rows"):
             raise ValueError("folds: scoring, split and fold_by need folds; 0 makes none")
+        if self.tests:
+            raise ValueError("tests: models of scikit-learn have no standard errors to test with")
         return self
 
     def roles(self) -> dict[str, str]:
@@ -149,6 +151,8 @@ class Scored(ModelSettings):
         known: dict[str, Any] = {"nobs": float(len(outcome))}
         if len(outcome) < max(self.folds + (self.split == "time"), 2):
             return known, Status.TOO_FEW_ROWS, [f"{len(outcome)} rows, {self.folds} folds"], None
+        if not rows.shape[1]:
+            return known, Status.FAILED, ["no regressor beside the constant"], None
         if not (np.isfinite(rows.to_numpy()).all() and np.isfinite(outcome).all()):
             return known, Status.VALUES_NOT_FINITE, [], None
         status, said, made = Status.FITTED, list[str](), None

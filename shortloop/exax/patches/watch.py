@@ -30,6 +30,7 @@ from urllib.parse import unquote
 from shortloop.exax.libraries import note_libraries_of, watch_imports
 from shortloop.exax.listener import enable_tracebacks
 from shortloop.exax.patches import patch
+from shortloop.exax.patches.environment import watch_variables
 from shortloop.exax.patches.loading import forget_modules, load_from_source, loaded_modules
 from shortloop.exax.patches.parallel_jobs import Spares
 from shortloop.exax.patches.preload import modules_beside
@@ -46,10 +47,12 @@ FINDERS = {"_frozen_importlib_external", "importlib", "pkgutil", "tempfile", "zi
 MANY = 1000  # files of a folder that are noted, and paths in one call
 # Functions that read, and classes whose `__init__` reads, by module. A star stands for any end of a name.
 READERS = {
+    "cv2": ("VideoCapture", "imread*"),
     "duckdb": ("connect", "from_*", "parquet_metadata", "read_*"),
     "fastparquet": ("ParquetFile",),
     "geopandas": ("read_*",),
     "h5py": ("File",),
+    "lxml.etree": ("iterparse", "parse"),
     "polars": ("read_*", "scan_*"),
     "pyarrow": ("input_stream", "memory_map"),
     "pyarrow.csv": ("open_csv", "read_csv"),
@@ -58,7 +61,11 @@ READERS = {
     "pyarrow.json": ("read_json",),
     "pyarrow.orc": ("read_table", "ORCFile"),
     "pyarrow.parquet": ("ParquetDataset", "ParquetFile", "read_*"),
+    "pyogrio": ("open_arrow", "read_*"),
+    "pyreadr": ("read_r",),
     "pyreadstat": ("read_*",),
+    "rasterio": ("open",),
+    "soundfile": ("SoundFile", "info", "read"),
     "tables": ("open_file",),
     "xarray": ("load_*", "open_*"),
     "zarr": ("open*",),
@@ -156,7 +163,7 @@ def _hear_reads(is_watched: Callable[[str], bool]) -> None:
     heard = _Heard(is_watched)
     sys.addaudithook(heard.hook)
     watch_readers(heard.path)
-    _watch_variables()
+    watch_variables(lambda: _is_asked_by_user({"os", "collections", PACKAGE}))
 
 
 def _watch(is_watched: Callable[[str], bool]) -> None:
@@ -184,31 +191,6 @@ def _watched_files() -> Callable[[str], bool]:
         return "/." not in name and "/__pycache__/" not in name and not name.endswith(f"/{CONFIGURATION}")
 
     return is_watched
-
-
-def _watch_variables() -> None:
-    """Note variables of the environment that the user's code reads by name, each once."""
-    kind: Any = type(os.environ)
-    get, names_of = kind.__getitem__, kind.__iter__
-    seen: set[str] = set()
-    coming: list[str] = []  # names that a copy of all is about to read, the last first
-
-    def read(environment: Any, name: Any) -> Any:
-        if coming and coming[-1] == name:
-            coming.pop()
-        elif isinstance(name, str) and name not in seen:
-            coming.clear()
-            seen.add(name)
-            if not name.startswith(PACKAGE.upper()) and _is_asked_by_user({"os", "collections"}):
-                note(variable=name)
-        return get(environment, name)
-
-    def names(environment: Any) -> Iterator[str]:
-        found = [*names_of(environment)]
-        coming[:] = found[::-1]
-        return iter(found)
-
-    kind.__getitem__, kind.__iter__ = read, names
 
 
 class _Heard:

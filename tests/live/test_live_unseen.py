@@ -90,12 +90,15 @@ DECLARED = stages("""\
 # variables
 import os
 
+from shortloop.keys.code import python_here
+
 LEVEL = os.environ.get("LEVEL")
 
 
 @stage
 def variables():
     copied = dict(os.environ)
+    python_here.__wrapped__()  # reads what is Python's own
     return {"v": [LEVEL, os.getenv("MODE"), "DEBUG" in os.environ, os.environ["HOME"], copied["PATH"]]}
 
 # declared

@@ -163,7 +163,7 @@ def _hear_reads(is_watched: Callable[[str], bool]) -> None:
     heard = _Heard(is_watched)
     sys.addaudithook(heard.hook)
     watch_readers(heard.path)
-    watch_variables(lambda: _is_asked_by_user({"os", "collections", PACKAGE}))
+    watch_variables(lambda caller: _is_asked_by_user({"os", "collections"}, caller))
 
 
 def _watch(is_watched: Callable[[str], bool]) -> None:
@@ -283,9 +283,11 @@ def _is_importing() -> bool:
     return any(frame.f_globals["__name__"] != "__main__" for frame in frames if _is_of_user(frame))
 
 
-def _is_asked_by_user(through: Container[str] = sys.stdlib_module_names) -> bool:
+def _is_asked_by_user(
+    through: Container[str] = sys.stdlib_module_names, caller: FrameType | None = None
+) -> bool:
     """True if the user's code is the caller, directly or through modules of the standard library."""
-    for frame, _ in walk_stack(sys._getframe()):
+    for frame, _ in walk_stack(caller or sys._getframe()):
         top = str(frame.f_globals.get("__name__", "")).partition(".")[0]
         if frame.f_code.co_filename == __file__:
             continue

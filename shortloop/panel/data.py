@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -43,11 +42,13 @@ class Panel:
         return Panel(self.by, self.keys[first:last], starts, columns, kinds=self.kinds)
 
 
-def kind_of(dtype: Any) -> str:
+def kind_of(values: pd.Series | pd.Index) -> str:
     """Name what restores values of a group column from text; empty: they are texts."""
-    of = pd.api.types
+    of, dtype = pd.api.types, values.dtype
     if isinstance(dtype, pd.CategoricalDtype):
-        return kind_of(dtype.categories.dtype)
+        return kind_of(dtype.categories)
+    if of.is_object_dtype(dtype):
+        dtype = values.dropna().infer_objects().dtype
     if of.is_bool_dtype(dtype):
         return "bool"
     if of.is_integer_dtype(dtype) or of.is_float_dtype(dtype):  # alike: a missing value makes floats of them
@@ -130,7 +131,7 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
             notes += [f"{name}: {note}"] if note else []
             if column is not None:
                 columns[str(name)] = column if order is None else column.taken(order)
-    kinds = tuple(kind_of(frame[name].dtype) for name in by)
+    kinds = tuple(kind_of(frame[name]) for name in by)
     return Panel(tuple(by), keys, starts, columns, tuple(notes), order, len(frame), kinds)
 
 

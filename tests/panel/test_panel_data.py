@@ -40,6 +40,7 @@ def test_rows_are_sorted_by_group(groups: int) -> None:
         [True, False, True],
         ["03", "x", "y"],
         pd.Categorical([5, 6, 7]),
+        pd.Series([1, None, 3], dtype=object),
         pd.array([1, None, 3], "Int64"),
         np.array(["0001-01-01", "2020-01-02", "2021-01-01"], "datetime64[s]"),
         pd.date_range("2020", periods=3, freq="7h"),

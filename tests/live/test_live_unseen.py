@@ -90,16 +90,24 @@ DECLARED = stages("""\
 # variables
 import os
 
+from importlib import import_module as load
+from os import environ as env
+
 from shortloop.keys.code import python_here
 
 LEVEL = os.environ.get("LEVEL")
+
+
+def convert():
+    load("pyarrow").array([1]).to_pandas()  # compiled code reads PYARROW_IGNORE_TIMEZONE
 
 
 @stage
 def variables():
     copied = dict(os.environ)
     python_here.__wrapped__()  # reads what is Python's own
-    return {"v": [LEVEL, os.getenv("MODE"), "DEBUG" in os.environ, os.environ["HOME"], copied["PATH"]]}
+    convert()
+    return {"v": [LEVEL, os.getenv("MODE"), "DEBUG" in os.environ, env["HOME"], copied["PATH"]]}
 
 # declared
 @stage

@@ -18,7 +18,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
@@ -163,7 +163,7 @@ def _hear_reads(is_watched: Callable[[str], bool]) -> None:
     heard = _Heard(is_watched)
     sys.addaudithook(heard.hook)
     watch_readers(heard.path)
-    watch_variables(lambda caller: _is_asked_by_user({"os", "collections"}, caller))
+    watch_variables(_is_of_user)
 
 
 def _watch(is_watched: Callable[[str], bool]) -> None:
@@ -283,15 +283,13 @@ def _is_importing() -> bool:
     return any(frame.f_globals["__name__"] != "__main__" for frame in frames if _is_of_user(frame))
 
 
-def _is_asked_by_user(
-    through: Container[str] = sys.stdlib_module_names, caller: FrameType | None = None
-) -> bool:
-    """True if the user's code is the caller, directly or through modules of the standard library."""
-    for frame, _ in walk_stack(caller or sys._getframe()):
+def _is_asked_by_user() -> bool:
+    """True if the user's code is the caller, directly or through the standard library."""
+    for frame, _ in walk_stack(sys._getframe()):
         top = str(frame.f_globals.get("__name__", "")).partition(".")[0]
         if frame.f_code.co_filename == __file__:
             continue
-        if top in FINDERS or top not in through:
+        if top in FINDERS or top not in sys.stdlib_module_names:
             return top not in FINDERS and _is_of_user(frame)
     return False
 

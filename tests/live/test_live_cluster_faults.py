@@ -29,7 +29,6 @@ from deploy_compose import listens
 from live_project import PATIENCE, served, stages, wait_for
 from waiting_project import HIDDEN, HOST, Cluster, Waiting
 
-pytestmark = [pytest.mark.skipif("CLUSTERS" not in os.environ, reason="takes minutes: `make soak` does it")]
 CLUSTERS = int(os.environ.get("CLUSTERS", "8"))
 SEED = int(os.environ.get("SEED") or 0)
 NUMBER, SECONDS = 40, 0.3  # units of a run, and how long each takes
@@ -240,6 +239,16 @@ def meets(engine: str, fault: Fault, project: Logged, rng: random.Random) -> Out
     return Outcome(max(ended - happened, 0.0), len(computed) - NUMBER)
 
 
+@pytest.mark.slow
+def test_a_node_of_ray_that_is_stopped_holds_up_nobody() -> None:
+    """Ray waits for ever for a node that was stopped when it was asked to take tasks."""
+    pytest.importorskip("ray", reason="ray is not installed")
+    (fault,) = [each for each in RAY if each.what == "a node stopped"]
+    with served(Logged) as project:
+        meets("ray", fault, project, random.Random(0))
+
+
+@pytest.mark.skipif("CLUSTERS" not in os.environ, reason="takes minutes: `make soak` does it")
 def test_faults_at_random() -> None:
     rng, found = random.Random(SEED), defaultdict[tuple[str, str], list[Outcome]](list)
     wrong: list[str] = []

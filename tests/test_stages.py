@@ -99,7 +99,8 @@ PANEL = """\
 name = "panel"
 input = {format = "simulated", groups = 30, rows = 90}
 groups = {by = ["group"], blocks = 1}
-predict = {models = ["plain"], interval = 0.9, csv = true}
+csv = true
+predict = {models = ["plain"], interval = 0.9}
 paper = {groups = [7, 8], formats = ["latex", "excel"], plots = ["x1"]}
 diagnostics = {groups = ["7"], worst = 8}
 models.plain = {model = "ols", formula = "y ~ x1 + x2 + C(visits > 2)", covariance = "HC3"}

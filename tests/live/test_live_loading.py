@@ -138,7 +138,7 @@ def test_code_that_is_changed_and_put_back_after_it_was_loaded_costs_nothing(one
         one.wait_until_held("after", running)
         unseen_edit(late, "K = 2\n")
         unseen_edit(late, "K = 1\n")
-    assert "again" not in end(running)
+    assert "built again" not in end(running)
     assert one.last() == (1, True)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -64,6 +65,13 @@ def group_values(keys: Sequence[Sequence[str]], kinds: Sequence[str], place: int
         whole = [text.removeprefix("-").isdecimal() for text in texts.tolist()]
         return pd.Series([*map(int, texts)]).to_numpy() if all(whole) else texts.astype(np.float64)
     return texts == "True" if kind == "bool" else texts.astype(kind or object)
+
+
+def group_names(keys: Sequence[Sequence[str]], kinds: Sequence[str]) -> list[Any]:
+    """Name groups by their values, by tuples if several columns make them; times by their text."""
+    kinds = [kind if kind in ("number", "bool") else "" for kind in kinds]
+    columns = [group_values(keys, kinds, i).tolist() for i in range(len(kinds))]
+    return columns[0] if len(columns) == 1 else [*zip(*columns, strict=True)]
 
 
 def block_of(key: Sequence[str], blocks: int) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from shortloop.base.errors import InputError
-from shortloop.panel.data import from_frame, group_values
+from shortloop.panel.data import from_frame, group_names
 from shortloop.panel.fitting.fit import Fitter
 from shortloop.panel.formulas.equation import Equation
 from shortloop.panel.models.model import ModelSettings
@@ -73,11 +73,8 @@ def fit_frame(frame: pd.DataFrame, by: Sequence[str], *, level: float = LEVEL, *
     (names, terms), arrays = without_unused_constant((fits.names, fitter.terms), arrays)
     said = ["; ".join(fits.said.get(g, ())) for g in range(len(fitter.keys))]
     said = with_absent_terms(names, arrays["params"], said)
-    values = [group_values(fitter.keys, fitter.kinds, i).tolist() for i in range(len(fitter.by))]
-    models = {
-        values[0][g] if len(by) == 1 else tuple(each[g] for each in values): made
-        for g, made in fits.models.items()
-    }
+    named = group_names(fitter.keys, fitter.kinds) if fits.models else []
+    models = {named[g]: made for g, made in fits.models.items()}
 
     def predict(new: pd.DataFrame | None, interval: float | None) -> pd.DataFrame:
         from shortloop.panel.predictions import Predictor, of_source

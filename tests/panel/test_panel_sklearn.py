@@ -241,3 +241,24 @@ def test_an_own_module_is_imported_by_its_name() -> None:
     assert HERE in sys.modules
     found = fitted(shops(), f"{HERE}.Fussy", "paid ~ x", "shop", arguments={"limit": -1.0})
     assert {*found.fits()["status"]} == {"fitted"}
+
+
+@pytest.mark.parametrize(
+    ("groups", "more", "expected"),
+    [
+        (pd.date_range("2020", periods=2), {}, ["2020-01-01 00:00:00", "2020-01-02 00:00:00"]),
+        ([7.0, 0.5], {}, [0.5, 7.0]),
+        ([7, 8], {"window": 19}, [(7, 1, 19), (7, 2, 20), (8, 1, 19), (8, 2, 20)]),
+    ],
+)
+def test_kept_models_have_the_values_of_their_groups(
+    groups: Any, more: dict[str, Any], expected: Any
+) -> None:
+    frame = pd.DataFrame({"x": np.arange(40.0) % 7, "y": np.arange(40.0) % 5, "g": np.repeat(groups, 20)})
+    asked: Any = {
+        "estimator": "sklearn.linear_model.LinearRegression",
+        "formula": "y ~ x",
+        "folds": 2,
+        "keep": True,
+    }
+    assert list(fit_frame(frame, ["g"], model="sklearn", **asked, **more).models) == expected

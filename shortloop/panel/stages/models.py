@@ -56,11 +56,9 @@ class Models(CollectingStage):
         return f"model of {' '.join(self._keys[unit])}"
 
     def finish(self, out: Outputs) -> Finished:
-        from shortloop.panel.data import group_values
+        from shortloop.panel.data import group_names
         from shortloop.stages.rows import stacked, unpack
 
-        kinds = [kind if kind in ("number", "bool") else "" for kind in self.blocks[0].facts["kinds"]]
-        values = [group_values(self._keys, kinds, i).tolist() for i in range(len(kinds))]
-        names = values[0] if len(kinds) == 1 else [*zip(*values, strict=True)]
+        names = group_names(self._keys, self.blocks[0].facts["kinds"])
         _, _, objects = stacked(names, [unpack(row) for row in out.rows], "the stage Models")
         return Finished({"specification": self.specification, "units": names, **objects})

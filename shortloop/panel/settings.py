@@ -135,6 +135,8 @@ class Panel(StudySettings):
             twice = sorted({each for each in model.outcomes if model.outcomes.count(each) > 1})
             if twice:
                 raise ValueError(f"models.{name}.outcomes: {', '.join(twice)} named twice")
+            if model.window is not None and getattr(model, "keep", False):
+                raise ValueError(f"models.{name}.keep: not with window; `fit_frame` keeps models of windows")
         self._check_predict()
         wanted = self.paper.models if self.paper else ()
         if unknown := [name for name in wanted if name not in self.models]:

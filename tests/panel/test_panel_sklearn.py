@@ -262,3 +262,9 @@ def test_kept_models_have_the_values_of_their_groups(
         "keep": True,
     }
     assert list(fit_frame(frame, ["g"], model="sklearn", **asked, **more).models) == expected
+
+
+def test_a_run_keeps_no_models_of_windows(tmp_path: Path) -> None:
+    more = 'formula = "y ~ x", estimator = "sklearn.linear_model.LinearRegression", keep = true, window = 20'
+    with refusal("wrong value", field="models.plain.keep"):
+        built(tmp_path, "worst = 0", "sklearn", more)

@@ -39,6 +39,7 @@ def test_tables_are_what_statsmodels_says(project: PanelProject) -> None:
     pd.testing.assert_frame_equal(text, coefficients, check_dtype=False)
     page = (project.folder / "results/firms/report.html").read_text(encoding="utf-8")
     assert "11 of 12 groups fitted" in page
+    assert 'href="tables/plain-invest/coefficients.csv"' in page
     assert "1 singular" in page
 
 

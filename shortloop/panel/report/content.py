@@ -118,7 +118,7 @@ def _shown(result: Result, chain: Sequence[Result], drawn: Result | None, panel:
         chosen=_places(facts["keys"], {tuple(page["key"]) for page in named if page["why"] == BY_NAME}),
         left=_left(result.tables["fits"]),
         is_predicted=predict is not None and facts["specification"] in (predict["models"] or panel["models"]),
-        has_csv=bool(panel.get("csv")),
+        has_csv="coefficients.csv" in result.files,
     )
 
 

@@ -22,9 +22,10 @@ from typing import Any, NamedTuple
 
 from blake3 import blake3
 
+from shortloop.base.errors import InputError
 from shortloop.keys.file_state import file_state, once_per_moment
 from shortloop.keys.own_code import PACKAGE, ROOT
-from shortloop.project.project import cache_directory, keep
+from shortloop.project.project import cache_directory, keep, user_cache
 from shortloop.stages.needs import NOT_IN_KEY
 
 NOTHING = "pass"  # normalised text of a file without code, like many `__init__.py`
@@ -105,7 +106,7 @@ def keep_sources() -> None:
     if _changed:
         said = _load()[1] | _text_hashes  # with what other processes have read meanwhile
         kept = {"parser": _parser(), "files": _memory, "said": dict([*said.items()][-KEPT:])}
-        keep(cache_directory("code") / "parsed.json", json.dumps(kept))
+        keep(_kept_file(), json.dumps(kept))
         _changed = False
 
 
@@ -117,11 +118,20 @@ def _load_kept() -> None:
 
 def _load() -> tuple[dict[str, tuple[list[int], Source]], dict[str, str]]:
     with suppress(OSError, ValueError, KeyError, TypeError):
-        loaded = json.loads((cache_directory("code") / "parsed.json").read_text(encoding="utf-8"))
+        loaded = json.loads(_kept_file().read_text(encoding="utf-8"))
         if loaded["parser"] == _parser():
             files = {path: (state, Source(*source)) for path, (state, source) in loaded["files"].items()}
             return files, dict(loaded["said"])
     return {}, {}
+
+
+def _kept_file() -> Path:
+    """In the project, or else for all scripts and notebooks of the user."""
+    try:
+        folder = cache_directory("code")
+    except InputError:
+        folder = user_cache("machine-code")
+    return folder / "parsed.json"
 
 
 def _parser() -> list[Any]:

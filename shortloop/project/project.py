@@ -154,6 +154,12 @@ def cache_directory(name: str) -> Path:
     return folder
 
 
+def user_cache(name: str) -> Path:
+    """A cache folder of this user, for all projects; it may not exist."""
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Path(home, "shortloop", name)
+
+
 def keep(file: Path, text: str) -> None:
     """Replace a small cache file, unless it cannot be written."""
     if file.parent.is_dir():

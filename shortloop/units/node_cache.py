@@ -24,6 +24,7 @@ from typing import NamedTuple
 from blake3 import blake3
 
 from shortloop.keys.hashing import hash_file
+from shortloop.project.project import user_cache
 
 FOLDER_VARIABLE = "SHORTLOOP_NODE_CACHE"
 LIMIT_VARIABLE = "SHORTLOOP_NODE_CACHE_GB"
@@ -226,8 +227,7 @@ def check_place(place: str) -> None:
 def folder_of_node(given: Path | None = None) -> Path:
     """The folder of caches, closed to other users."""
     named = os.environ.get(FOLDER_VARIABLE)
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    folder = Path(given or named or Path(home, "shortloop", "nodes")).absolute()
+    folder = Path(given or named or user_cache("nodes")).absolute()
     try:
         folder.mkdir(parents=True, mode=0o700, exist_ok=True)
     except OSError:

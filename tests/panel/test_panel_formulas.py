@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import statsmodels.api as sm
-from formulaic import model_matrix
+from formulaic import Formula, model_matrix
 from hypothesis import given
 from hypothesis import strategies as st
 from refusal import refusal
@@ -20,6 +20,7 @@ from refusal import refusal
 from shortloop.panel.data import from_frame
 from shortloop.panel.formats.panel_format import FileInput
 from shortloop.panel.formulas.expressions import is_elementwise
+from shortloop.panel.formulas.terms import CONSTANT, sides_of_sums, terms_of
 from shortloop.panel.frame import fit_frame
 from shortloop.panel.results import Results
 from shortloop.panel.statistics import merge_terms
@@ -265,3 +266,31 @@ def test_texts_that_never_meet_and_orders_that_contradict_each_other() -> None:
     assert terms == (0, 1, 1, 2, 2)
     names, _ = merge_terms([(("a", "b"), (0, 0)), (("b", "a"), (0, 0))])
     assert sorted(names) == ["a", "b"]
+
+
+WORDS = st.sampled_from(["a", "b", "x1", "_", "I", "Q", "C", "np", "True", "class", "lambda", "e1", "in"])
+SUMS = st.lists(st.tuples(WORDS, st.sampled_from(["+", " +", "+ ", " + ", "\n + "])), min_size=1, max_size=6)
+
+
+@given(SUMS, SUMS)
+def test_sums_of_columns_have_the_terms_of_formulaic(
+    left: list[tuple[str, str]], right: list[tuple[str, str]]
+) -> None:
+    formula = "~".join(
+        "".join(each for pair in side for each in pair[::-1]).lstrip("+ \n") for side in (left, right)
+    )
+    parsed = Formula(formula)
+    assert sides_of_sums(formula) == (terms_of(parsed.lhs), terms_of(parsed.rhs))
+
+
+@pytest.mark.parametrize(
+    "formula", ["x", "y ~ 1", "y ~ x + 1", "y ~ x - z", "y ~ x:z", "y ~ `x`", "y ~ log(x)", "~ x"]
+)
+def test_other_formulas_are_left_to_formulaic(formula: str) -> None:
+    assert sides_of_sums(formula) is None
+
+
+def test_sums_have_a_constant() -> None:
+    sides = sides_of_sums("y ~ x")
+    assert sides is not None
+    assert sides[1][0] == CONSTANT

@@ -8,6 +8,7 @@ for the project. numba finds this module by the variable `NUMBA_CACHE_LOCATOR_CL
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import hashlib
@@ -31,8 +32,8 @@ from shortloop.keys.file_state import State, states_of_files
 from shortloop.keys.hashing import digest
 from shortloop.keys.installed import as_installed, required_by
 from shortloop.keys.own_code import PACKAGE, ROOT, is_own
-from shortloop.keys.source import normalised_hash, read_source
-from shortloop.project.project import cache_directory
+from shortloop.keys.source import keep_sources, normalised_hash, read_source
+from shortloop.project.project import cache_directory, user_cache
 
 KEPT = 4  # folders of a module, of as many versions of it
 
@@ -68,6 +69,8 @@ class ByClosure(InTreeCacheLocator):
 
     def get_source_stamp(self) -> str | _Stamp:
         if not is_noting():  # later, the files may hold other code than was loaded
+            if not _known:  # the first of a script or notebook
+                atexit.register(keep_sources)
             return _code_of(self._module, self._py_file, ())
         return _Stamp(lambda: _code_of(self._module, self._py_file, tuple(loaded_modules().items())))
 
@@ -88,8 +91,7 @@ def load_compiled(module: ModuleType) -> None:
 
 @functools.cache
 def _for_all_projects(module: str, file: str) -> str:
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    place = Path(home, "shortloop", "machine-code")
+    place = user_cache("machine-code")
     made_of = [Path(file).read_bytes(), numba.__version__.encode(), np.__version__.encode()]
     folder = place / f"{module}-{hashlib.sha256(bytes(1).join(made_of)).hexdigest()[:16]}"
     if not folder.is_dir():

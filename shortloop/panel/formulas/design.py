@@ -8,11 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray, IntArray
 
 Columns = FloatArray | Sequence[FloatArray]
 """Regressors: an array of shape (coefficients, rows), or arrays each of shape (rows,)."""
 Categories = tuple[IntArray, int]
+Sides = tuple[tuple[str, ...], tuple[int, ...], Columns, Sequence[FloatArray]]
+"""Names and terms of regressors, these, and outcomes."""
+
+
+class NotByGroupError(Exception):
+    """An expression has values that do not fit together: categories, or another number of columns."""
 
 
 @dataclass(frozen=True)
@@ -76,3 +83,19 @@ class Evaluated:
     def taken(self, rows: IntArray) -> Evaluated:
         categories = tuple((codes[rows], count) for codes, count in self.categories or ())
         return replace(self, design=self.design.taken(rows), categories=categories)
+
+
+def design_from(sides: Sides, roles: dict[str, FloatArray | IntArray], where: str) -> Design:
+    """Make a design of one outcome, or of two that count successes and failures."""
+    names, terms, regressors, outcomes = sides
+    if len({*names}) < len(names):  # e.g. of a column that is called Intercept
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise InputError("several regressors have the same name", field=where, found=", ".join(twice))
+    if len(outcomes) == 1:
+        return Design(names, regressors, outcomes[0], roles, terms)
+    successes, failures = outcomes
+    with np.errstate(all="ignore"):
+        share = successes / (successes + failures)  # NaN without trials, of which nothing can be said
+    share[np.isinf(share)] = -1.0  # as 1 and -1: none that the family can have
+    share[np.isinf(outcomes).any(axis=0)] = np.inf
+    return Design(names, regressors, share, {**roles, "successes": successes, "failures": failures}, terms)

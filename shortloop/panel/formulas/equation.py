@@ -8,18 +8,16 @@ import re
 import warnings
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from formulaic import Formula
-from formulaic.errors import DataMismatchWarning, FormulaicError
-from formulaic.transforms import TRANSFORMS
 
 from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.formulas.column import EXACT, LEVELS, Column, NamedColumns
-from shortloop.panel.formulas.design import Columns, Design, Evaluated
+from shortloop.panel.formulas.design import Design, Evaluated, NotByGroupError, Sides, design_from
 from shortloop.panel.formulas.expressions import (
     coded_name,
     is_elementwise,
@@ -29,13 +27,11 @@ from shortloop.panel.formulas.expressions import (
     quoted,
     with_outcome,
 )
-from shortloop.panel.formulas.materializer import Materializer, NotByGroupError
 from shortloop.panel.formulas.roles import check_distinct, role_values
+from shortloop.panel.formulas.terms import CONSTANT, Factor, Terms, sides_of_sums, terms_of
 
 MARKED = re.compile("[⧛⧚]|\x1b\\[[0-9;]*m")  # marks of formulaic around errors in formulas, for terminals
 BACKTICKS = re.compile("`([^`]*)`")
-Sides = tuple[tuple[str, ...], tuple[int, ...], Columns, Sequence[FloatArray]]
-"""Names and terms of regressors, these, and outcomes."""
 
 
 class CategoriesError(InputError):
@@ -48,61 +44,73 @@ class Equation:
     def __init__(self, formula: str, outcome: str | None = None, where: str = "formula") -> None:
         self.where = where
         self.text = with_outcome(formula, outcome)
+        self.effects: dict[str, str] = {}
+        self._sides = sides_of_sums(self.text) or self._parsed_sides(formula, outcome)
+        self._factors = [factor for terms in self._sides for term in terms for factor in term]
+        python = (each.expr for each in self._factors if each.how == "python")
+        self._expressions = {each: _quoted(each) for each in python}
+        left = self._sides[0]
+        self.is_counted = len(left) == 2 and all(len(term) == 1 and term != CONSTANT for term in left)
+        """True if the left side is two columns: successes and failures."""
+
+    def _parsed_sides(self, formula: str, outcome: str | None) -> tuple[Terms, Terms]:
+        """Return the terms of both sides, as formulaic has them; InputError if it does not."""
         if outcome is not None and hasattr(self._parsed(formula), "lhs"):
             expected = "nothing left of ~ if `outcomes` are given"
             raise self._error("the outcome is given twice", formula, expected)
-        self._formula = self._parsed(self.text)
-        if not getattr(self._formula, "lhs", ()):
+        found = self._formula
+        if not getattr(found, "lhs", ()):
             hint = "write the outcome left of ~, or name `outcomes`"
             raise self._error("the formula has no outcome", formula, "e.g. 'y ~ x1 + x2'", hint)
-        self.effects = self._absorbed()
-        if not self._formula.rhs:
+        if isinstance(found.rhs, tuple) and len(found.rhs) == 2:
+            self.effects = self._absorbed(found.rhs[1])
+            found = self._formula = type(found)(lhs=found.lhs, rhs=found.rhs[0])
+        if not found.rhs:
             raise self._error("the formula has no regressor", formula, "e.g. 'y ~ 1', the mean alone")
-        self._sides = self._formula.lhs, self._formula.rhs
-        if any(isinstance(side, tuple) for side in self._sides):
+        if isinstance(found.lhs, tuple) or isinstance(found.rhs, tuple):
             hint = (
                 "absorbed effects are columns, e.g. y ~ x | firm + year; | of truth values belongs into I(…)"
             )
             expected = "one part on the left of ~, and at most two on the right"
             raise self._error("the formula has several parts", self.text, expected, hint)
-        self._factors = [factor for terms in self._sides for term in terms for factor in term.factors]
-        python = (str(each.expr) for each in self._factors if each.eval_method.value == "python")
-        self._expressions = {each: _quoted(each) for each in python}
-        left = [[factor.eval_method.value for factor in term.factors] for term in self._formula.lhs]
-        self.is_counted = len(left) == 2 and all(len(term) == 1 and term != ["literal"] for term in left)
-        """True if the left side is two columns: successes and failures."""
+        return terms_of(found.lhs), terms_of(found.rhs)
 
-    def _absorbed(self) -> dict[str, str]:
-        """Take the part after | from the formula; return a role for each column in it."""
-        right = self._formula.rhs
-        if not isinstance(right, tuple) or len(right) != 2:
-            return {}
-        factors = [factor for term in right[1] if str(term) != "1" for factor in term.factors]
-        names = [str(factor.expr) for factor in factors]
-        if not names or any(factor.eval_method.value != "lookup" for factor in factors):
+    def _absorbed(self, part: Any) -> dict[str, str]:
+        """Return a role for each column in the part of the formula after |."""
+        terms = [term for term in terms_of(part) if term != CONSTANT]
+        factors = [factor for term in terms for factor in term]
+        if not factors or any(factor.how != "lookup" for factor in factors):
             found, expected = self.text, "columns after |, e.g. y ~ x | firm + year"
             raise self._error("absorbed effects are not columns", found, expected)
-        if len(names) > len(right[1]) - ("1" in map(str, right[1])):
+        if len(factors) > len(terms):
             expected = "columns, e.g. one of firms and years together"
             raise self._error("absorbed effects cannot be interactions", self.text, expected)
-        self._formula = Formula(lhs=self._formula.lhs, rhs=right[0])
-        return {f"effect {i}": name for i, name in enumerate(names)}
+        return {f"effect {i}": factor.expr for i, factor in enumerate(factors)}
+
+    @cached_property
+    def _formula(self) -> Any:
+        """What formulaic evaluates: the formula without absorbed effects."""
+        return self._parsed(self.text)
 
     def _parsed(self, formula: str) -> Any:
+        from formulaic import Formula
+        from formulaic.errors import FormulaicError
+
         try:
             return Formula(formula)
         except (FormulaicError, SyntaxError, TypeError, ValueError) as error:
             hint = "wrap comparisons and chained method calls in I(…), e.g. I(x > 0)"
             raise self._wrong("invalid formula", error, hint=hint) from None
 
-    def variables(self, columns: Container[str], factors: Sequence[Any] | None = None) -> list[str]:
+    def variables(self, columns: Container[str], factors: Sequence[Factor] | None = None) -> list[str]:
         """List the columns that it reads, and names that are no columns but can be nothing else."""
         found: set[str] = set()
         for factor in self._factors if factors is None else factors:
-            expr = str(factor.expr)
-            if factor.eval_method.value == "lookup" or expr in columns:
-                found.add(expr)
-            elif (tree := parsed(_quoted(expr))) is not None:
+            if factor.how == "lookup" or factor.expr in columns:
+                found.add(factor.expr)
+            elif factor.how == "python" and (tree := parsed(_quoted(factor.expr))) is not None:
+                from formulaic.transforms import TRANSFORMS
+
                 found |= {name for node in ast.walk(tree) if (name := quoted(node)) is not None}
                 names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
                 own = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
@@ -173,7 +181,7 @@ class Equation:
 
     def reads(self, side: int, columns: Container[str]) -> list[str]:
         """List the columns that the left (0) or right (1) side reads."""
-        return self.variables(columns, [each for term in self._sides[side] for each in term.factors])
+        return self.variables(columns, [each for term in self._sides[side] for each in term])
 
     def applied(
         self, side: int, specs: Sequence[Any], columns: NamedColumns
@@ -186,6 +194,8 @@ class Equation:
             lacks = np.broadcast_to(missing, products[0].shape)
             found = np.where(lacks, np.nan, products)
             return found, [["missing value"] if each else [] for each in lacks]
+        from shortloop.panel.formulas.materializer import Materializer
+
         spec = specs[side]
         materializer = Materializer(columns, self._expressions, self.where)
         with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -203,9 +213,7 @@ class Equation:
 
     def stateless(self, side: int, columns: Container[str]) -> str | None:
         """Return an expression of a side that may mix new rows."""
-        texts = {
-            self._expressions.get(str(each.expr), "") for term in self._sides[side] for each in term.factors
-        }
+        texts = {self._expressions.get(each.expr, "") for term in self._sides[side] for each in term}
         return next((each for each in sorted(texts) if each and not keeps_state(each, columns)), None)
 
     def needed(self, columns: NamedColumns, beside: Iterable[str]) -> dict[str, Column]:
@@ -238,7 +246,7 @@ class Equation:
     def _check_large(self, large: NamedColumns, columns: NamedColumns) -> None:
         """Refuse expressions that lose digits of integers which floats cannot hold."""
         for factor in self._factors if large else ():
-            expr = str(factor.expr)
+            expr = factor.expr
             named = [name for name in large if name == expr or name in expr]
             if named and (expr in large or not keeps_digits(_quoted(expr), columns)):
                 name, (least, most) = named[0], large[named[0]].bounds()
@@ -261,16 +269,15 @@ class Equation:
 
     def is_plain(self, side: int, columns: NamedColumns) -> bool:
         """True if all factors of a side are columns of numbers."""
-        factors = [factor for term in self._sides[side] for factor in term.factors]
-        whole = [(str(each.expr), each.eval_method.value) for each in factors]
+        factors = [factor for term in self._sides[side] for factor in term]
         return all(
-            (how, name) == ("literal", "1") or (how == "lookup" and columns[name].levels is None)
-            for name, how in whole
+            (each,) == CONSTANT or (each.how == "lookup" and columns[each.expr].levels is None)
+            for each in factors
         )
 
     def _products(self, side: int, columns: NamedColumns) -> tuple[tuple[str, ...], list[FloatArray]]:
         """Name and compute the terms of a plain side."""
-        terms = [[str(each.expr) for each in term.factors] for term in self._sides[side]]
+        terms = [[each.expr for each in term] for term in self._sides[side]]
         names = tuple("Intercept" if each == ["1"] else ":".join(each) for each in terms)
         rows = len(next(iter(columns.values())).values)
         return names, [_product(columns, each, rows) for each in terms]
@@ -283,6 +290,10 @@ class Equation:
         groups: Sequence[slice] | None = None,
     ) -> Evaluated:
         """Evaluate rows; those to drop are left out, but may decide e.g. a mean."""
+        from formulaic.errors import DataMismatchWarning, FormulaicError
+
+        from shortloop.panel.formulas.materializer import Materializer
+
         materializer = Materializer(columns, self._expressions, self.where, groups)
         dropped = None if drop is None else {*np.flatnonzero(drop).tolist()}
         try:
@@ -327,7 +338,7 @@ class Equation:
             regressors = [column for j, column in enumerate(regressors) if j != place]
             if not names:
                 raise self._error("no regressor beside the absorbed effects", self.text, "e.g. y ~ x | firm")
-        return _design((names, terms, regressors, outcomes), roles, self.where)
+        return design_from((names, terms, regressors, outcomes), roles, self.where)
 
     def _error(
         self, problem: str, found: str, expected: str | None = None, hint: str | None = None
@@ -355,22 +366,6 @@ def _numbers(made: Any) -> Sides:
     terms = [place for place, term in enumerate(made.rhs.model_spec.structure) for _ in term.columns]
     outcomes = [*made.lhs.to_numpy(np.float64, copy=True).T]
     return tuple(map(str, made.rhs.columns)), tuple(terms), columns, outcomes
-
-
-def _design(sides: Sides, roles: dict[str, FloatArray | IntArray], where: str) -> Design:
-    """Make a design of one outcome, or of two that count successes and failures."""
-    names, terms, regressors, outcomes = sides
-    if len({*names}) < len(names):  # e.g. of a column that is called Intercept
-        twice = sorted({name for name in names if names.count(name) > 1})
-        raise InputError("several regressors have the same name", field=where, found=", ".join(twice))
-    if len(outcomes) == 1:
-        return Design(names, regressors, outcomes[0], roles, terms)
-    successes, failures = outcomes
-    with np.errstate(all="ignore"):
-        share = successes / (successes + failures)  # NaN without trials, of which nothing can be said
-    share[np.isinf(share)] = -1.0  # as 1 and -1: none that the family can have
-    share[np.isinf(outcomes).any(axis=0)] = np.inf
-    return Design(names, regressors, share, {**roles, "successes": successes, "failures": failures}, terms)
 
 
 def _product(columns: NamedColumns, factors: Sequence[str], rows: int) -> FloatArray:

@@ -17,7 +17,6 @@ from itertools import product
 from typing import TypeGuard
 
 import numpy as np
-from formulaic.transforms import TRANSFORMS
 
 from shortloop.panel.formulas.column import EXACT, LARGEST, NamedColumns
 
@@ -99,6 +98,8 @@ def is_call(node: ast.AST | None, *names: str) -> TypeGuard[ast.Call]:
 
 def keeps_state(expression: str, columns: Container[str]) -> bool:
     """True if other new rows decide no value, as in ``center(x)``."""
+    from formulaic.transforms import TRANSFORMS
+
     tree = parsed(expression)
 
     class Replace(ast.NodeTransformer):

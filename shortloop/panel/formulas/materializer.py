@@ -17,14 +17,10 @@ from interface_meta import override
 from shortloop.base.errors import InputError
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.formulas.column import NamedColumns
-from shortloop.panel.formulas.design import Categories
+from shortloop.panel.formulas.design import Categories, NotByGroupError
 from shortloop.panel.formulas.expressions import coded_name, compares_texts, is_elementwise, keeps_digits
 
 CONTEXT = {"pd": pd}  # names in formulas beside columns, builtins, and those of formulaic, `np` among them
-
-
-class NotByGroupError(Exception):
-    """An expression has values that do not fit together: categories, or another number of columns."""
 
 
 class Materializer(PandasMaterializer):  # type: ignore[misc,no-any-unimported]

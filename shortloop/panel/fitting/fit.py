@@ -5,8 +5,9 @@ Every group is fitted as if there were no other. Groups with the same categories
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.data import Panel
 from shortloop.panel.fitting.statsmodels_fit import TINY, fit_group
 from shortloop.panel.fitting.windows import KINDS, parts_of_windows, rows_of_windows, windows_of, with_windows
-from shortloop.panel.formulas.design import Categories, Design, Evaluated
+from shortloop.panel.formulas.design import Design, Evaluated, groups_by_categories
 from shortloop.panel.formulas.equation import CategoriesError, Equation
 from shortloop.panel.formulas.roles import role_values
 from shortloop.panel.models.model import ModelSettings
@@ -109,8 +110,6 @@ class Fitter:
         if self._shared:
             parts = ((some.design.names, some.design.terms) for some in self._shared)
             self.names, self.terms = merge_terms(parts)
-        places = ((g, some, i) for some in self._shared for i, g in enumerate(some.groups.tolist()))
-        self._places = {g: (some, i) for g, some, i in places if g not in self._alone}
 
     def design_of(self, group: int) -> Design:
         """Return outcome and regressors of a group, of complete rows."""
@@ -120,6 +119,11 @@ class Fitter:
             return self._evaluate_group(group)
         some, place = self._places[group]
         return some.design.taken(some.rows(place))
+
+    @cached_property
+    def _places(self) -> dict[int, tuple[SharedDesign, int]]:
+        places = ((g, some, i) for some in self._shared for i, g in enumerate(some.groups.tolist()))
+        return {g: (some, i) for g, some, i in places if g not in self._alone}
 
     def fit(self, first: int = 0, last: int | None = None) -> Fits:
         """Fit groups from `first` to `last`."""
@@ -290,7 +294,7 @@ class Fitter:
         if missing.any():
             rows = np.flatnonzero(~missing)
             whole, starts = whole.taken(rows), np.searchsorted(rows, starts)
-        for groups, has_all in _by_categories(whole.categories or (), starts):
+        for groups, has_all in groups_by_categories(whole.categories or (), starts):
             if has_all and len(groups) == len(starts) - 1:
                 self._add_shared(groups, starts, whole.design)
                 return
@@ -346,26 +350,6 @@ def _rows_of(groups: IntArray, starts: IntArray) -> tuple[IntArray, IntArray]:
     return rows, np.concatenate([[0], np.cumsum(np.diff(starts)[groups])])
 
 
-def _by_categories(categories: Sequence[Categories], starts: IntArray) -> Iterator[tuple[IntArray, bool]]:
-    """Yield groups with the same categories, and whether these are all; empty groups are with others."""
-    sizes = np.diff(starts)
-    group, tables = np.repeat(np.arange(len(sizes)), sizes), [np.ones((len(sizes), 0), bool)]
-    for codes, count in categories:
-        table = np.zeros((len(sizes), count + 1), bool)
-        table[group, codes] = True  # -1, none, is the last
-        tables.append(table[:, :-1])
-    has = np.concatenate(tables, axis=1)
-    has[sizes == 0] = has[sizes.argmax()]
-    if has.all():
-        yield np.arange(len(sizes)), True
-        return
-    _, kind = np.unique(np.packbits(has, axis=1), axis=0, return_inverse=True)
-    kind = kind.reshape(-1)
-    order = np.argsort(kind, kind="stable")
-    for groups in np.split(order, np.flatnonzero(np.diff(kind[order])) + 1):
-        yield groups, bool(has[groups[0]].all())
-
-
 def _is_constant(outcome: FloatArray, starts: IntArray) -> np.ndarray:
     """Find groups of constant outcomes, which compiled code may vouch for."""
     found = np.zeros(len(starts) - 1, bool)
@@ -394,7 +378,5 @@ def _write(fits: Fits, group: int, values: Mapping[str, object], names: tuple[st
         covariance = np.full((len(fits.names), len(fits.names)), np.nan)
         if (known := values.get("covariance")) is not None:
             covariance[np.ix_(place, place)] = np.asarray(known)[np.ix_(taken, taken)]
-        fits.arrays["covariance"][group], fits.arrays["freedom"][group] = (
-            covariance,
-            values.get("freedom", np.nan),
-        )
+        fits.arrays["covariance"][group] = covariance
+        fits.arrays["freedom"][group] = values.get("freedom", np.nan)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -99,3 +99,28 @@ def design_from(sides: Sides, roles: dict[str, FloatArray | IntArray], where: st
     share[np.isinf(share)] = -1.0  # as 1 and -1: none that the family can have
     share[np.isinf(outcomes).any(axis=0)] = np.inf
     return Design(names, regressors, share, {**roles, "successes": successes, "failures": failures}, terms)
+
+
+def groups_by_categories(
+    categories: Sequence[Categories], starts: IntArray
+) -> Iterator[tuple[IntArray, bool]]:
+    """Yield groups with the same categories, and whether these are all; empty groups are with others."""
+    sizes = np.diff(starts)
+    if not categories:
+        yield np.arange(len(sizes)), True
+        return
+    group, tables = np.repeat(np.arange(len(sizes)), sizes), [np.ones((len(sizes), 0), bool)]
+    for codes, count in categories:
+        table = np.zeros((len(sizes), count + 1), bool)
+        table[group, codes] = True  # -1, none, is the last
+        tables.append(table[:, :-1])
+    has = np.concatenate(tables, axis=1)
+    has[sizes == 0] = has[sizes.argmax()]
+    if has.all():
+        yield np.arange(len(sizes)), True
+        return
+    _, kind = np.unique(np.packbits(has, axis=1), axis=0, return_inverse=True)
+    kind = kind.reshape(-1)
+    order = np.argsort(kind, kind="stable")
+    for groups in np.split(order, np.flatnonzero(np.diff(kind[order])) + 1):
+        yield groups, bool(has[groups[0]].all())

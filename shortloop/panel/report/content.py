@@ -79,13 +79,18 @@ def collect(
 ) -> Content:
     chains = [list(upstream(result)) for result in results]
     every = {each.job: each for chain in (*chains, *map(upstream, diagnostics)) for each in chain}
-    pages = {(job.facts["specification"], job.facts["outcome"]): job for job in diagnostics}
+    pages = {_of(job): job for job in diagnostics}
     shown = [
-        _shown(result, chain, pages.get((result.facts["specification"], result.facts["outcome"])), panel)
+        _shown(result, chain, pages.get(_of(result)), panel)
         for result, chain in zip(results, chains, strict=True)
     ]
     versions = {name: text for each in every.values() for name, text in each.record["versions"].items()}
     return Content(panel, tuple(shown), tuple(imported.facts["notes"]), versions, thread_note(every.values()))
+
+
+def _of(job: Result) -> tuple[object, object]:
+    """Specification and outcome that a job is of."""
+    return job.options["specification"], job.options["outcome"]
 
 
 def _shown(result: Result, chain: Sequence[Result], drawn: Result | None, panel: Mapping[str, Any]) -> Shown:

@@ -40,7 +40,9 @@ class Diagnostics(CollectingStage):
         from shortloop.panel.diagnostics import BY_NAME
         from shortloop.panel.diagnostics.group_page import page_without_plots
 
-        self._place = {tuple(key): place for place, key in enumerate(self.results.facts["keys"])}
+        facts = self.results.facts  # a copy, of perhaps many groups
+        self._by: list[str] = facts["by"]
+        self._place = {tuple(key): place for place, key in enumerate(facts["keys"])}
         chosen = [] if self.named is None else [tuple(group) for group in self.named.facts["groups"]]
         self._pages = [(key, BY_NAME) for key in chosen]
         self._pages += [(key, why) for key, why in self._worst() if key not in set(chosen)]
@@ -94,10 +96,11 @@ class Diagnostics(CollectingStage):
 
         from shortloop.panel.diagnostics.residuals import SUMMARY, reason, worst
 
-        some = [job for job in self.residuals if job.facts["keys"]]
-        if not self.worst or not some:
+        keys_of = [job.facts["keys"] for job in self.residuals if self.worst]
+        some = [job for job, keys in zip(self.residuals, keys_of) if keys]
+        if not some:
             return
-        keys = [tuple(key) for job in some for key in job.facts["keys"]]
+        keys = [tuple(key) for each in keys_of for key in each]
         order = sorted(range(len(keys)), key=lambda g: self._place[keys[g]])  # as of the results
         summary = {name: np.concatenate([job.arrays[name] for job in some])[order] for name in SUMMARY}
         for rank, g in enumerate(worst(summary, self.worst_by, self.worst), 1):
@@ -155,8 +158,7 @@ class Diagnostics(CollectingStage):
 
     def _head_of(self, page: int) -> Head:
         key, why = self._pages[page]
-        by = self.results.facts["by"]
-        title = ", ".join(f"{name} = {value}" for name, value in zip(by, key, strict=True))
+        title = ", ".join(f"{name} = {value}" for name, value in zip(self._by, key, strict=True))
         return self._head(title, why, f"page {page + 1} of {len(self._pages)}")
 
     def _head(self, group: str, why: str, place: str) -> Head:

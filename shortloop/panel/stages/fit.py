@@ -34,15 +34,12 @@ class Fit(Stage):
 
         equation = Equation(self.model.formula, self.outcome, f"models.{self.specification}.formula")
         panel = load_panel(self.block)
-        self._keys: list[list[str]] = self.block.facts["keys"]
-        self._by: list[str] = self.block.facts["by"]
-        self._kinds: list[str] = self.block.facts["kinds"]
+        self._keys, self._by, self._kinds = panel.keys, panel.by, panel.kinds
         self._parts: list[slice] = []
         if self._keys:
             self._fitter = Fitter(self.model, equation, panel, self.level)
             self.model.warm_up()
-            self._keys, self._by = [*map(list, self._fitter.keys)], list(self._fitter.by)
-            self._kinds = list(self._fitter.kinds)
+            self._keys, self._by, self._kinds = self._fitter.keys, self._fitter.by, self._fitter.kinds
             starts, most = self._fitter.starts, MOST if self.model.window is None else AT_ONCE
             self._parts = split_groups(starts, min(max(int(starts[-1]) // UNITS, LEAST), most))
 

@@ -24,7 +24,8 @@ class NamedGroups(Stage):
         return True
 
     def finish(self, out: Outputs) -> Finished:
-        keys, by = [tuple(key) for key in self.panel.facts["keys"]], self.panel.facts["by"]
+        facts = self.panel.facts
+        keys, by = [*map(tuple, facts["keys"])], facts["by"]
         there, asked = set(keys), list(dict.fromkeys(map(tuple, self.groups)))
         if unknown := [group for group in asked if group not in there]:
             near = list(dict.fromkeys(name for group in unknown[:NEAR] for name in _near(group, keys)))

@@ -43,6 +43,7 @@ def panel_results(panel: Panel, **more: Plain) -> Finished:
 
 def load_panel(job: Job) -> Panel:
     """Load the panel of a job, its columns as memory maps."""
+    facts = job.facts  # a copy, of perhaps many groups
     columns = {
         each["name"]: Column(
             job.arrays[_array(number)],
@@ -50,12 +51,11 @@ def load_panel(job: Job) -> Panel:
             each["refused"],
             each["dtype"],
         )
-        for number, each in enumerate(job.facts["columns"])
+        for number, each in enumerate(facts["columns"])
     }
-    keys = [tuple(key) for key in job.facts["keys"]]
+    keys = [*map(tuple, facts["keys"])]
     starts, order = np.asarray(job.arrays["starts"]), job.arrays.get(ORDER)
-    rows = job.facts.get("source_rows", 0)
-    by, kinds = tuple(job.facts["by"]), tuple(job.facts["kinds"])
+    rows, by, kinds = facts.get("source_rows", 0), tuple(facts["by"]), tuple(facts["kinds"])
     return Panel(by, keys, starts, columns, order=order, source_rows=rows, kinds=kinds)
 
 

@@ -73,12 +73,13 @@ def _axis(name: str) -> str:
 def _results(job: Job) -> Found:
     from shortloop.panel.results import Results as Found
 
-    keys = [tuple(key) for key in job.facts["keys"]]
+    facts = job.facts  # a copy, of perhaps many groups
+    keys = [*map(tuple, facts["keys"])]
     said = [""] * len(keys)
     for name in job.files:
         if name.startswith("said/"):
             for group, texts in json.loads((job.path / name).read_text(encoding="utf-8")).items():
                 said[int(group)] = "; ".join(texts)
-    by, names, terms, kinds = (tuple(job.facts[name]) for name in ("by", "names", "terms", "kinds"))
-    tests, scores = (tuple(job.facts.get(name, ())) for name in ("tests", "scores"))
+    by, names, terms, kinds = (tuple(facts[name]) for name in ("by", "names", "terms", "kinds"))
+    tests, scores = (tuple(facts.get(name, ())) for name in ("tests", "scores"))
     return Found(by, keys, names, dict(job.arrays), said, terms, tests, scores, kinds=kinds)

@@ -96,8 +96,10 @@ def _of(job: Result) -> tuple[object, object]:
 def _shown(result: Result, chain: Sequence[Result], drawn: Result | None, panel: Mapping[str, Any]) -> Shown:
     facts, fits = result.facts, [each for each in chain if each.stage == "panel_fit"]
     model: Any = fits[0].options["model"]
-    table: Any = result.tables["coefficients"]
-    corrected = table.get("pvalues_corrected")
+    correction, corrected = str(result.options["correction"]), None
+    if correction != "none":
+        table: Any = result.tables["coefficients"]
+        corrected = table["pvalues_corrected"]
     shape = (len(facts["keys"]), len(facts["names"]))
     predict = panel.get("predict")
     named = drawn.facts["pages"] if drawn else []
@@ -111,7 +113,7 @@ def _shown(result: Result, chain: Sequence[Result], drawn: Result | None, panel:
         keys=facts["keys"],
         arrays=dict(result.arrays),
         corrected=None if corrected is None else np.asarray(corrected, np.float64).reshape(shape),
-        correction=str(result.options["correction"]),
+        correction=correction,
         counts=facts["statuses"],
         batched=facts["batched"],
         seconds=sum(each.seconds for each in fits),

@@ -1,6 +1,7 @@
 """Projects that share a cache of jobs: in a folder, over SFTP, and over S3.
 
-SFTP is that of a real sshd. S3 is moto's server, a stand-in for such a store. Each is a process of its own.
+SFTP is that of a real sshd. S3 is moto's server, a stand-in for such a store; and Ceph's gateway where it is
+installed. Each is a process of its own.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from deploy_compose import free_port
 from live_project import (
     PATIENCE,
     ROOT,
@@ -35,8 +36,8 @@ from live_project import (
     served,
     slowness,
     stages,
-    wait_for,
 )
+from store_servers import ceph_gateway, has_ceph, listening
 from test_live_datasets import WHOLE, RowsProject
 
 METHODS = stages("""\
@@ -192,33 +193,6 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "bin/python"
 
 
-def free_port() -> int:
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        return int(bound.getsockname()[1])
-
-
-@contextmanager
-def listening(command: list[Any], port: int) -> Iterator[subprocess.Popen[bytes]]:
-    """A server as a process of its own, with all that it starts in one group."""
-    server = subprocess.Popen(
-        command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-
-    def answers() -> bool:
-        assert server.poll() is None
-        with socket.socket() as asking:
-            return asking.connect_ex(("127.0.0.1", port)) == 0
-
-    try:
-        wait_for(answers)
-        yield server
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(server.pid, signal.SIGKILL)
-        server.wait()
-
-
 @dataclass
 class Sshd:
     """A real server of SFTP on this machine, which can be started again at its port."""
@@ -254,18 +228,24 @@ def sshd(python: Path, tmp_path: Path) -> Sshd:
     return Sshd(tmp_path, python)
 
 
-@pytest.fixture
-def s3(python: Path) -> Iterator[Remote]:
-    port = free_port()
+@pytest.fixture(params=["moto", "ceph"])
+def s3(python: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Remote]:
     variables = {
         "AWS_ACCESS_KEY_ID": "key",
         "AWS_SECRET_ACCESS_KEY": "secret",
         "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
         "PYTHONPATH": str(ROOT),
     }
-    command = [python.with_name("moto_server"), "-H", "127.0.0.1", "-p", str(port)]
-    with listening(command, port):
+    with contextlib.ExitStack() as running:
+        if request.param == "moto":
+            port = free_port()
+            command = [python.with_name("moto_server"), "-H", "127.0.0.1", "-p", str(port)]
+            running.enter_context(listening(command, port))
+        elif has_ceph():
+            port = running.enter_context(ceph_gateway(tmp_path, "key", "secret"))
+        else:
+            pytest.skip("Ceph's monitor, disks and gateway are not installed")
+        variables["AWS_ENDPOINT_URL"] = f"http://127.0.0.1:{port}"
         make = "import s3fs; s3fs.S3FileSystem().mkdir('bucket')"
         subprocess.run([python, "-c", make], env={**os.environ, **variables}, check=True, timeout=PATIENCE)
         yield Remote("s3://bucket/team", variables, (python, "-m", "shortloop"))

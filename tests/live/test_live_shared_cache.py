@@ -1,7 +1,7 @@
 """Projects that share a cache of jobs: in a folder, over SFTP, and over S3.
 
 SFTP is that of a real sshd. S3 is moto's server, a stand-in for such a store; and Ceph's gateway where it is
-installed. Each is a process of its own.
+installed. Google's store is its emulator. Each is a process of its own.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -95,6 +95,7 @@ return last
 ASKED = {"by": 2, "power": 2, "failing": -1, "objects": False}
 LIBRARIES = ("accelerator==2025.11.11", "blake3", "numpy", "pydantic", "rich", "threadpoolctl", "typer")
 STORES = ("fsspec", "s3fs", "paramiko", "moto[server]")
+GOOGLE = ("fsspec==2025.3.0", "gcsfs==2025.3.0", "gcp-storage-emulator")  # later ones ask over TLS, too
 SSHD = shutil.which("sshd", path=f"{os.environ['PATH']}:/usr/sbin")
 SERVER = """\
 ListenAddress 127.0.0.1
@@ -182,14 +183,18 @@ def sharers(remote: Remote) -> Iterator[tuple[Sharer, Foreign]]:
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Python with clients of stores, of which one does not go with the versions that are pinned here."""
-    uv, folder = Path(sys.executable).with_name("uv"), tmp_path_factory.mktemp("stores")
+    return python_with(tmp_path_factory.mktemp("stores"), STORES)
+
+
+def python_with(folder: Path, clients: Sequence[str]) -> Path:
+    """Python with clients of stores, of which some do not go with the versions that are pinned here."""
+    uv = Path(sys.executable).with_name("uv")
     if not uv.exists():
         pytest.skip("uv, which installs the clients of stores, is not there")
     into = ["--python", str(folder)]
-    for command in (["venv", str(folder)], ["pip", "install", *into, *LIBRARIES, *STORES]):
+    for command in (["venv", str(folder)], ["pip", "install", *into, *LIBRARIES, *clients]):
         if subprocess.run([str(uv), *command], capture_output=True, timeout=PATIENCE).returncode:
-            pytest.skip("s3fs, paramiko and moto cannot be installed here")
+            pytest.skip(f"{', '.join(clients)} cannot be installed here")
     return folder / "bin/python"
 
 
@@ -252,6 +257,19 @@ def s3(python: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator
 
 
 @pytest.fixture
+def gcs(tmp_path: Path) -> Iterator[Remote]:
+    python, port = python_with(tmp_path / "google", GOOGLE), free_port()
+    variables = {
+        "FSSPEC_GS_TOKEN": "anon",
+        "STORAGE_EMULATOR_HOST": f"http://127.0.0.1:{port}",
+        "PYTHONPATH": str(ROOT),
+    }
+    server = [python.with_name("gcp-storage-emulator"), "start", "--in-memory"]
+    with listening([*server, "--host=127.0.0.1", f"--port={port}", "--default-bucket=bucket"], port):
+        yield Remote("gs://bucket/team", variables, (python, "-m", "shortloop"))
+
+
+@pytest.fixture
 def remote(tmp_path: Path) -> Remote:
     """A plain folder."""
     return Remote(str(tmp_path / "cache"))
@@ -272,6 +290,11 @@ def test_what_one_has_built_another_takes_over_sftp(sshd: Sshd) -> None:
 @pytest.mark.slow
 def test_what_one_has_built_another_takes_over_s3(s3: Remote) -> None:
     takes_and_deletes(s3)
+
+
+@pytest.mark.slow
+def test_what_one_has_built_another_takes_over_gcs(gcs: Remote) -> None:
+    takes_and_deletes(gcs)
 
 
 def takes_and_goes_on(remote: Remote) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.formulas.design import Design
 from shortloop.panel.kernels.matrices import dot
-from shortloop.panel.kernels.rows import longest_of, numbered_in_groups
+from shortloop.panel.kernels.rows import longest_of, numbered_in_groups, put
 
 MOST = 1000  # levels of all effects of which leverages are computed
 ROUNDED = 1e-9  # share of the deviations from the mean that is taken for nothing
@@ -132,7 +132,7 @@ def _less_sweep(
     codes: IntArray, counts: FloatArray, sums: FloatArray, values: FloatArray, out: FloatArray
 ) -> None:
     """Set what projections on all effects, there and back, take from values."""
-    out[:] = values
+    put(values, out)
     last = len(codes) - 1
     for turn in range(2 * last + 1):
         effect = min(turn, 2 * last - turn)

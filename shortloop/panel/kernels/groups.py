@@ -10,7 +10,7 @@ import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.kernels.matrices import cholesky, dot, gram_of, product_of
-from shortloop.panel.kernels.rows import longest_of
+from shortloop.panel.kernels.rows import longest_of, put
 from shortloop.panel.kernels.singular import singular_values, singular_values_of
 from shortloop.panel.statistics import Reason
 
@@ -137,7 +137,8 @@ def basis_by_factor(
     """Make an orthonormal basis of the columns of a group, those of `factor_of_group`."""
     size, number = columns.shape
     q = room.store[: size * number].reshape(size, number)
-    q[:] = columns  # which does nothing, where these are in this place already
+    for j in range(size):
+        put(columns[j], q[j])  # which does nothing, where these are in this place already
     largest, smallest = _basis_of(q, largest, smallest, room)
     if largest < CONDITION * smallest:
         return Reason.VOUCHED, q, largest, smallest
@@ -239,7 +240,8 @@ def _basis_of(q: FloatArray, largest: float, smallest: float, room: Room) -> tup
     # ``L⁻¹ q``, `room.lower` becomes L; `room.first` is the factor of the products of the columns.
     _divide(q, room.first)
     if largest < ONCE * smallest:
-        room.lower[:] = room.first
+        for j in range(q.shape[0]):
+            put(room.first[j], room.lower[j])
         return largest, smallest
     gram_of(q, None, room.gram)
     if not cholesky(room.gram, room.second):

@@ -14,6 +14,7 @@ import numpy as np
 from shortloop.base.types import FloatArray
 from shortloop.panel.kernels import matrices
 from shortloop.panel.kernels.groups import CONDITION, Found, Rows, basis_of_group, columns_of_group, room_for
+from shortloop.panel.kernels.rows import put
 from shortloop.panel.kernels.singular import singular_values_of
 from shortloop.panel.statistics import Reason
 
@@ -39,7 +40,7 @@ def fit_groups(rows: Rows, found: Found, bound: float) -> None:
         x, y = columns_of_group(rows, g), rows.outcome[rows.starts[g] : rows.starts[g + 1]]
         size, number = q.shape
         left, weight, work = room.vectors[0, :number], room.vectors[1, :number], room.vectors[2, :number]
-        left[:] = y
+        put(y, left)
         length = math.sqrt(matrices.dot(y, y) / number)
         gamma[:] = 0.0
         for _ in range(2):  # the second time, for what rounding left

@@ -22,6 +22,7 @@ from shortloop.panel.kernels.covariance import (
     wald,
 )
 from shortloop.panel.kernels.groups import Found, Room, Rows
+from shortloop.panel.kernels.rows import put
 from shortloop.panel.kernels.singular import singular_values
 from shortloop.panel.statistics import Reason
 
@@ -61,7 +62,7 @@ def fit_groups(rows: Rows, found: Found, kind: int) -> None:
                 largest, smallest = singular_values(room.lower, gram)
                 reason, has_basis, constants[g] = Reason.VOUCHED, True, groups.constant_of(x)
             if reason == Reason.VOUCHED:
-                left[:] = y
+                put(y, left)
                 if weighted:
                     left *= root
                 if has_basis:
@@ -125,7 +126,7 @@ def _solve_refined(
         matrices.ahead_of(inverse, right, gamma)
         matrices.coefficients_of(inverse, gamma, step)
         if iteration == 0:
-            beta[:] = step
+            put(step, beta)
             matrices.sum_of(columns, beta, -1.0, left)
     beta += step
 

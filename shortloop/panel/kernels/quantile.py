@@ -18,7 +18,7 @@ import numpy as np
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.panel.kernels import groups, matrices
 from shortloop.panel.kernels.groups import Found, Room, Rows
-from shortloop.panel.kernels.rows import longest_of
+from shortloop.panel.kernels.rows import longest_of, put
 from shortloop.panel.kernels.singular import singular_values
 from shortloop.panel.statistics import Reason
 
@@ -104,7 +104,7 @@ def _approach(
     rows, gamma, step, gram, lower = y.shape[0], small[0], small[1], room.gram, room.first
     left, a, b, above, below, weight, of_a, of_above, of_below = store[:9]
     gamma[:] = 0.0
-    left[:] = y
+    put(y, left)
     matrices.products_of(q, left, step)
     matrices.move(q, step, gamma, left)  # least squares
     spread = 0.0
@@ -184,7 +184,7 @@ def _choose_rows(q: FloatArray, store: FloatArray, through: IntArray, basis: Flo
     for k in range(size):
         best = through[k] = np.argmax(lengths)
         new = basis[k, :size]
-        new[:] = q[:, best]
+        put(q[:, best], new)
         length = matrices.dot(new, new)
         for _ in range(2):
             for other in range(k):
@@ -258,7 +258,7 @@ def _descend(
                     edge, direction, slope, best = k, sign, here, rank
         if edge < 0:
             return moves
-        step[:] = edges[:, size + edge]
+        put(edges[:, size + edge], step)
         change[:] = 0.0
         matrices.sum_of(q, step, direction, change)
         least = TIED * math.sqrt(matrices.dot(step, step))

@@ -14,7 +14,15 @@ def put_column(values: FloatArray, starts: IntArray, j: int, size: int, store: F
     for g in range(starts.shape[0] - 1):
         begin, end = starts[g], starts[g + 1]
         place = size * begin + j * (end - begin)
-        store[place : place + end - begin] = values[begin:end]
+        for i in range(begin, end):
+            store[place + i - begin] = values[i]
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy")
+def put(values: FloatArray, out: FloatArray) -> None:
+    """Copy values, shape (n,): ``out[:] = values`` compiles for two seconds, for the words of an error."""
+    for i in range(values.shape[0]):
+        out[i] = values[i]
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")

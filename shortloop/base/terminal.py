@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
+import time
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from itertools import zip_longest
 from typing import TextIO
+
+from shortloop.base.text import duration
 
 GAP = "  "
 BELOW = "    "  # indent of text that did not fit into its line
 ROOM = 24  # columns that a text is given beside others, at least; else it goes below them
 LEAST = 6  # columns that a name is shortened to
 HANGING = "  "
+SHOW_AFTER = 2.0  # s
+DRAW_EVERY, LINE_EVERY = 0.2, 10.0  # s, in a terminal and without one
 
 
 def display_width(text: str) -> int:
@@ -97,6 +104,33 @@ class StatusLine:
         if line or self._width:
             print(f"\r{padded(shown, self._width)}", end="" if line else "\r", file=self._stream, flush=True)
         self._width = display_width(shown)
+
+
+class Waiting(AbstractContextManager["Waiting"]):
+    """Progress of slow work on standard error: one line in a terminal, one after the other elsewhere."""
+
+    def __init__(self, done: str, show: Callable[[int], str] = "{:,}".format) -> None:
+        self._done, self._show = done, show  # what is done with each item, e.g. "opened"
+        self._began = self._printed = time.monotonic()
+        self._total = 0
+        self._line = StatusLine(sys.stderr)
+
+    def __exit__(self, *error: object) -> None:
+        self._line.draw()
+
+    def tell(self, done: int, total: int) -> None:
+        now = time.monotonic()
+        if total != self._total:
+            self._total, self._began, self._printed = total, now, now
+        is_due = now - self._printed >= (DRAW_EVERY if sys.stderr.isatty() else LINE_EVERY)
+        if now - self._began < SHOW_AFTER or not is_due or not 0 < done < total:
+            return
+        self._printed = now
+        left = duration((now - self._began) * (total - done) / done)
+        line = f"{self._done} {self._show(done)} of {self._show(total)}, {left} left"
+        self._line.draw(line)
+        if not sys.stderr.isatty():
+            print(line, file=sys.stderr, flush=True)
 
 
 def table_lines(

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from shortloop.analyses import Analysis, Look, Template, files_below, selected
 from shortloop.base.errors import InputError
+from shortloop.base.terminal import Waiting
 from shortloop.base.text import one_line
-from shortloop.cli.output import Waiting, print_lines
+from shortloop.cli.output import print_lines
 from shortloop.exax.patches.processes import SOCKET_PATH_LIMIT
 from shortloop.project.project import CONFIGURATION
 

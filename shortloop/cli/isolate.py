@@ -8,9 +8,10 @@ import pdb
 from pathlib import Path
 
 from shortloop.base.errors import InputError
+from shortloop.base.terminal import Waiting
 from shortloop.base.text import counted, one_line, short_list
 from shortloop.cli.lookup.logs import jobs_named
-from shortloop.cli.output import Waiting, print_lines
+from shortloop.cli.output import print_lines
 from shortloop.exax.tracebacks import user_traceback
 from shortloop.isolation import IsolatedStage, isolate
 from shortloop.run.runs import read_runs, run_numbers

@@ -8,21 +8,17 @@ import os
 import re
 import shutil
 import sys
-import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import zip_longest
 from typing import Any, TextIO
 
 from shortloop.base.errors import InputError
-from shortloop.base.terminal import StatusLine, table_lines, wrapped
-from shortloop.base.text import SIZES, duration, one_line, printable
+from shortloop.base.terminal import table_lines, wrapped
+from shortloop.base.text import SIZES, one_line, printable
 
 STYLES = {"bold": "\x1b[1m", "dim": "\x1b[2m", "red": "\x1b[31m"}
 AGES = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
-SHOW_AFTER = 2.0  # s
-DRAW_EVERY, LINE_EVERY = 0.2, 10.0  # s, in a terminal and without one
 JSON = "--json"
 _streams: list[TextIO] = []
 _printed: list[bool] = []
@@ -128,30 +124,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, str | int | bool) else str(value)
-
-
-class Waiting(AbstractContextManager["Waiting"]):
-    """Progress of a slow command on standard error: one line in a terminal, one after the other elsewhere."""
-
-    def __init__(self, done: str, show: Callable[[int], str] = "{:,}".format) -> None:
-        self._done, self._show = done, show  # what is done with each item, e.g. "opened"
-        self._began = self._printed = time.monotonic()
-        self._total = 0
-        self._line = StatusLine(sys.stderr)
-
-    def __exit__(self, *error: object) -> None:
-        self._line.draw()
-
-    def tell(self, done: int, total: int) -> None:
-        now = time.monotonic()
-        if total != self._total:
-            self._total, self._began, self._printed = total, now, now
-        is_due = now - self._printed >= (DRAW_EVERY if sys.stderr.isatty() else LINE_EVERY)
-        if now - self._began < SHOW_AFTER or not is_due or not 0 < done < total:
-            return
-        self._printed = now
-        left = duration((now - self._began) * (total - done) / done)
-        line = f"{self._done} {self._show(done)} of {self._show(total)}, {left} left"
-        self._line.draw(line)
-        if not sys.stderr.isatty():
-            print(line, file=sys.stderr, flush=True)

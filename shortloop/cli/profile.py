@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from shortloop.base.errors import InputError
+from shortloop.base.terminal import Waiting
 from shortloop.base.text import counted, duration
 from shortloop.cli.lookup.logs import jobs_named
-from shortloop.cli.output import Waiting, print_facts, print_json, print_lines, print_table
+from shortloop.cli.output import print_facts, print_json, print_lines, print_table
 from shortloop.profile.job_times import JobTimes
 from shortloop.profile.profilers import PROFILERS, Report
 from shortloop.profile.repeat import Repeated, repeat

@@ -8,8 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from shortloop.analyses import Opened, SettingsKind, find_analyses, selected
+from shortloop.base.terminal import Waiting
 from shortloop.base.text import counted, one_line
-from shortloop.cli.output import Waiting, error_fields, print_json, print_lines, print_table
+from shortloop.cli.output import error_fields, print_json, print_lines, print_table
 
 DESCRIPTION = "description, unit, default"
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 
 from shortloop.base.errors import InputError
+from shortloop.base.terminal import Waiting
 from shortloop.base.text import amount, counted, duration
-from shortloop.cli.output import Waiting, print_json, print_lines, print_table
+from shortloop.cli.output import print_json, print_lines, print_table
 from shortloop.store.inputs import changed_unseen
 from shortloop.store.store import Store
 from shortloop.upkeep.inventory import Problem, check_all, inventory, missing

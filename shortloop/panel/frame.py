@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+import sys
+import threading
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from shortloop.base.errors import InputError
+from shortloop.base.terminal import SHOW_AFTER, Waiting
 from shortloop.panel.data import from_frame, group_names
 from shortloop.panel.fitting.fit import Fitter
 from shortloop.panel.formulas.equation import Equation
@@ -68,7 +72,8 @@ def fit_frame(frame: pd.DataFrame, by: Sequence[str], *, level: float = LEVEL, *
         notes = [note for note in panel.notes if note.partition(":")[0] in lost]
         raise InputError("unsupported column type", field=equation.where, found="; ".join(notes))
     fitter = Fitter(model, equation, panel, level)
-    fits = fitter.fit()
+    with Waiting("fit_frame: fitted one by one") as waiting, _saying_that_it_compiles():
+        fits = fitter.fit(tell=waiting.tell)
     arrays = {name: each for name, each in fits.arrays.items() if name not in INTERNAL}
     (names, terms), arrays = without_unused_constant((fits.names, fitter.terms), arrays)
     said = ["; ".join(fits.said.get(g, ())) for g in range(len(fitter.keys))]
@@ -89,6 +94,30 @@ def fit_frame(frame: pd.DataFrame, by: Sequence[str], *, level: float = LEVEL, *
     found = Results(fitter.by, fitter.keys, names, arrays, said, terms, *more, fitter.kinds)
     check_computed(found, equation.where)
     return found
+
+
+@contextmanager
+def _saying_that_it_compiles() -> Iterator[None]:
+    """Say what takes so long when a model is fitted for the first time."""
+
+    def look() -> None:
+        compiler = sys.modules.get("numba.core.compiler_lock")
+        if compiler is None:
+            return
+        lock = compiler.global_compiler_lock._lock  # noqa: SLF001  its is_locked() asks about this thread alone
+        if not lock.acquire(blocking=False):
+            what = "compiling the model, which takes up to half a minute and is kept for the next time"
+            print(f"fit_frame: {what}", file=sys.stderr, flush=True)
+        else:
+            lock.release()
+
+    timer = threading.Timer(SHOW_AFTER, look)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _some(frame: pd.DataFrame, names: Container[str]) -> pd.DataFrame:

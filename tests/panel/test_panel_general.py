@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 import statsmodels.api as sm
 from refusal import refusal
 
+from shortloop.base import terminal
 from shortloop.panel.frame import fit_frame
 from shortloop.panel.models.model import ModelSettings
 
@@ -135,3 +137,15 @@ def test_settings_survive_as_plain_data() -> None:
     model = ModelSettings.model_validate(asked)
     assert ModelSettings.model_validate(model.model_dump(mode="json")) == model
     assert model.model_dump(mode="json")["arguments"] == made
+
+
+def test_slow_fits_of_a_frame_say_how_many_are_left(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(terminal, "SHOW_AFTER", 0.0)
+    monkeypatch.setattr(terminal, "LINE_EVERY", 0.0)
+    frame = pd.DataFrame(
+        {"g": np.repeat(np.arange(5), 8), "x": np.arange(40) % 7.0, "y": np.arange(40) ** 1.5}
+    )
+    fit_frame(frame, ["g"], model="statsmodels", formula="y ~ x", path="statsmodels.api.OLS")
+    assert re.search(r"fit_frame: fitted one by one 4 of 5, \S+ s left", capsys.readouterr().err)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from dataclasses import asdict
 
+from shortloop.base.terminal import Waiting
 from shortloop.base.text import amount
-from shortloop.cli.output import Waiting, moment, print_facts, print_json, print_lines, print_table
+from shortloop.cli.output import moment, print_facts, print_json, print_lines, print_table
 from shortloop.profile.limits import Limits, kept_limits, measure
 
 QUIET = 0.1  # cores that others may use while it is measured

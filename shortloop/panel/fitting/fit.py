@@ -5,7 +5,7 @@ Every group is fitted as if there were no other. Groups with the same categories
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -37,6 +37,8 @@ from shortloop.panel.statistics import (
     empty_statistics,
     merge_terms,
 )
+
+Tell = Callable[[int, int], object]
 
 
 @dataclass(frozen=True)
@@ -125,8 +127,8 @@ class Fitter:
         places = ((g, some, i) for some in self._shared for i, g in enumerate(some.groups.tolist()))
         return {g: (some, i) for g, some, i in places if g not in self._alone}
 
-    def fit(self, first: int = 0, last: int | None = None) -> Fits:
-        """Fit groups from `first` to `last`."""
+    def fit(self, first: int = 0, last: int | None = None, tell: Tell = lambda done, of: None) -> Fits:
+        """Fit groups from `first` to `last`; tell how many are done of those that compiled code has left."""
         last = len(self.keys) if last is None else last
         groups = last - first
         found = empty_statistics(groups, len(self.names))
@@ -157,7 +159,8 @@ class Fitter:
         lacking = np.isfinite(found["params"]) & np.isnan(found["bse"])
         for g in map(int, np.flatnonzero(lacking.any(axis=1) & ~left)):
             status[g], whole.said[first + g] = Status.FAILED, ["there are too few rows for standard errors"]
-        for g in map(int, np.flatnonzero(left)):
+        for done, g in enumerate(some := np.flatnonzero(left).tolist()):
+            tell(done, len(some))
             self._fit_one(whole, g, first + g, why[g])
         if self._tests:
             whole.arrays["covariance"][status != Status.FITTED] = np.nan

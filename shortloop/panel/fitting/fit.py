@@ -5,7 +5,9 @@ Every group is fitted as if there were no other. Groups with the same categories
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -142,7 +144,8 @@ class Fitter:
         every = (part for some in self._shared for part in some.parts(first, last))
         for numbers, starts, design in every:
             places = numbers - first
-            fits = self._model.fit_groups(design, starts, self._level) if len(places) else None
+            with _no_collections():
+                fits = self._model.fit_groups(design, starts, self._level) if len(places) else None
             if fits is not None:
                 names = np.array([self.names.index(name) for name in design.names])
                 axes = dict.fromkeys(COEFFICIENTS, (names,)) | {"covariance": (names, names)}
@@ -345,6 +348,18 @@ class Fitter:
         """Evaluate a group alone, with effects that are to be absorbed."""
         begin, end = (int(each) for each in self._starts[group : group + 2])
         return self._equation.of_group(self._columns, self._roles, slice(begin, end))
+
+
+@contextmanager
+def _no_collections() -> Iterator[None]:
+    """Collect no garbage: the first fit loads numba, 80,000 objects, of which none is any."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _rows_of(groups: IntArray, starts: IntArray) -> tuple[IntArray, IntArray]:

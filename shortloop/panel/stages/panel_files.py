@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import formulaic  # noqa: F401  before jobs are forked; most formulas need it, and each job would import it
 import numpy as np
 
 from shortloop.base.plain import Plain

@@ -246,7 +246,8 @@ def _count_votes(  # type: ignore[no-untyped-def]
             winner, margin = _winner(decision)
             moved = rounding * np.sqrt(squares[trial])
             if margin <= (len(some) + 4) * moved:
-                decision[:] = intercepts[fold]
+                for k in range(n_classes):
+                    decision[k] = intercepts[fold, k]
                 for j in range(len(some)):
                     for k in range(n_classes):
                         decision[k] += weights[first + k, j] * some[j, trial]

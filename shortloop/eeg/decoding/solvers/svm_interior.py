@@ -64,7 +64,8 @@ def _solve(x, products, sign, C, gap, weights):
     s, t = np.maximum(gradient, 0.0) + 1.0, np.maximum(-gradient, 0.0) + 1.0
     for _ in range(MAX_STEPS):
         _linearize(sign, C, a, s, t, margin, by_a, by_rest, inverse, weighted, slope, side, mean)
-        live[:] = np.where(mean > gap * C, live, 0.0)
+        for lane in range(LANES):
+            live[lane] = live[lane] if mean[lane] > gap * C else 0.0
         if not live.any():
             return
         np.dot(products, weighted, system)
@@ -77,7 +78,9 @@ def _solve(x, products, sign, C, gap, weights):
         np.dot(across, side, change)
         _substitute(system, change)
         # Rounding has the last word: stay where it still had not.
-        live[:] = np.where(np.abs(change.sum(axis=0)) < np.inf, live, 0.0)
+        total = change.sum(axis=0)
+        for lane in range(LANES):
+            live[lane] = live[lane] if abs(total[lane]) < np.inf else 0.0
         np.dot(x, change, side)
         _move(sign, a, s, t, by_a, by_rest, inverse, slope, to_s, to_t, side, live, step)
         weights += np.where(step > 0.0, step * change, 0.0)
@@ -120,7 +123,8 @@ def _predict(sign, C, a, s, t, by_a, by_rest, inverse, slope, side, move, mean, 
             new_t = t[i, lane] * (1.0 - h + d * by_rest[i, lane])
             reached[lane] += new_s * (a[i, lane] + d) + new_t * (C - a[i, lane] - d)
     share = reached / (2 * n * mean)
-    target[:] = share * share * share * mean
+    for lane in range(LANES):  # target[:] = ... compiles for two seconds, for the words of an error
+        target[lane] = share[lane] * share[lane] * share[lane] * mean[lane]
 
 
 @numba.njit(cache=True, error_model="numpy", fastmath={"contract"})
@@ -147,7 +151,8 @@ def _move(sign, a, s, t, by_a, by_rest, inverse, slope, to_s, to_t, side, live, 
             dt = to_t[i, lane] - t[i, lane] + t[i, lane] * up
             limit[lane] = max(limit[lane], max(max(up, down), max(-ds / s[i, lane], -dt / t[i, lane])))
             slope[i, lane], to_s[i, lane], to_t[i, lane] = d, ds, dt
-    step[:] = np.where(live > 0.0, TO_BOUND / limit, 0.0)
+    for lane in range(LANES):
+        step[lane] = TO_BOUND / limit[lane] if live[lane] > 0.0 else 0.0
     for i in range(len(sign)):
         for lane in range(LANES):
             h = step[lane]

@@ -177,6 +177,8 @@ model = "ols"
 
 
 def _in_formula(name: str) -> str:
+    if name == "1":  # else the constant
+        return "Q('1')"
     return name if re.fullmatch(r"[^\W\d]\w*", name) else f"`{name}`"
 
 

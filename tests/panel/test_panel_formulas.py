@@ -294,3 +294,12 @@ def test_sums_have_a_constant() -> None:
     sides = sides_of_sums("y ~ x")
     assert sides is not None
     assert sides[1][0] == CONSTANT
+
+
+def test_a_column_called_1_is_not_taken_for_the_constant() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"g": "a", "1": rng.standard_normal(20), "y": rng.standard_normal(20)})
+    with refusal("formula", "Q('1')"):
+        fit_frame(frame, ["g"], model="ols", formula="y ~ `1`")
+    found = fit_frame(frame, ["g"], model="ols", formula="y ~ Q('1')")
+    np.testing.assert_allclose(found.arrays["params"][0], np.polyfit(frame["1"], frame["y"], 1)[::-1])

@@ -96,6 +96,9 @@ class Equation:
         from formulaic import Formula
         from formulaic.errors import FormulaicError
 
+        if "`1`" in formula:
+            hint = "write Q('1') for the column"
+            raise self._error("formulaic takes `1` for the constant", formula, hint=hint)
         try:
             return Formula(formula)
         except (FormulaicError, SyntaxError, TypeError, ValueError) as error:

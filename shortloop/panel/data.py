@@ -104,7 +104,7 @@ def sorted_rows(codes: IntArray, groups: int) -> tuple[IntArray, IntArray]:
 
 def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel:
     """Group the rows of a frame, in blocks of groups."""
-    _check_columns(frame, by)
+    check_columns(frame, by)
     order: IntArray | None = None  # None: all rows stay where they are
     in_order = _starts_in_order(frame, by)
     if in_order is None:
@@ -143,7 +143,7 @@ def from_frame(frame: pd.DataFrame, by: Sequence[str], blocks: int = 1) -> Panel
     return Panel(tuple(by), keys, starts, columns, tuple(notes), order, len(frame), kinds)
 
 
-def _check_columns(frame: pd.DataFrame, by: Sequence[str]) -> None:
+def check_columns(frame: pd.DataFrame, by: Sequence[str]) -> None:
     """Refuse what is no frame, and columns that cannot make groups."""
     if not hasattr(frame, "iloc"):
         found, hint = type(frame).__name__, "convert them, e.g. with their method to_pandas"
@@ -159,7 +159,8 @@ def _check_columns(frame: pd.DataFrame, by: Sequence[str]) -> None:
             raise InputError("duplicate column", field="groups.by", found=name, expected="each once")
         if name not in frame.columns:
             expected = f"one of {', '.join(map(str, frame.columns))}"
-            raise InputError("no such column", field="groups.by", found=name, expected=expected)
+            more = "it is in the index: give frame.reset_index()" if name in frame.index.names else None
+            raise InputError("no such column", field="groups.by", found=name, expected=expected, hint=more)
 
 
 def _is_numpy(values: pd.Series, kinds: str) -> bool:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from shortloop.base.errors import InputError
 from shortloop.base.terminal import SHOW_AFTER, Waiting
-from shortloop.panel.data import from_frame, group_names
+from shortloop.panel.data import check_columns, from_frame, group_names
 from shortloop.panel.fitting.fit import Fitter
 from shortloop.panel.formulas.equation import Equation
 from shortloop.panel.models.model import ModelSettings
@@ -55,7 +55,9 @@ def fit_frame(frame: pd.DataFrame, by: Sequence[str], *, level: float = LEVEL, *
     >>> found = fit_frame(frame, ["firm"], model="ols", formula="invest ~ value + capital")
     >>> found.coefficients("holm")
     """
-    by = [by] if isinstance(by, str) else by
+    by = [by] if isinstance(by, str) else [*map(str, by)]
+    frame = _named(frame)
+    check_columns(frame, by)
     if not 0.0 < level < 1.0:
         raise InputError("invalid value", field="level", found=level, expected="between 0 and 1, e.g. 0.95")
     model = _model(settings)
@@ -63,7 +65,7 @@ def fit_frame(frame: pd.DataFrame, by: Sequence[str], *, level: float = LEVEL, *
         expected = "one outcome in each call; a panel file may have several"
         raise InputError("several outcomes", field="outcomes", found=model.outcomes, expected=expected)
     equation = Equation(model.formula, *model.outcomes)
-    others = [name for name in map(str, frame.columns) if name not in by]
+    others = [name for name in frame.columns if name not in by]
     beside = *model.roles().values(), *equation.effects.values()
     needed = {*by, *(read := equation.variables(others)), *beside}
     panel = from_frame(_some(frame, needed), by)
@@ -85,7 +87,7 @@ def fit_frame(frame: pd.DataFrame, by: Sequence[str], *, level: float = LEVEL, *
         from shortloop.panel.predictions import Predictor, of_source
 
         made = Predictor(model, equation, panel, names, arrays["status"], arrays["params"])
-        source = frame if new is None else new
+        source = frame if new is None else _named(new)
         rows = panel if new is None else from_frame(_some(source, needed), by)
         table = made.predict(None if new is None else rows, interval)
         return of_source(table, rows).set_axis(source.index)
@@ -118,6 +120,16 @@ def _saying_that_it_compiles() -> Iterator[None]:
         yield
     finally:
         timer.cancel()
+
+
+def _named(frame: pd.DataFrame) -> pd.DataFrame:
+    """Make texts of names of columns, e.g. of numbers."""
+    columns: Any = getattr(frame, "columns", ())
+    if getattr(columns, "nlevels", 1) > 1:
+        hint = "join the levels, e.g. frame.columns = frame.columns.map('_'.join)"
+        raise InputError("columns have several levels", found=columns[0], expected="one name each", hint=hint)
+    is_other = hasattr(frame, "set_axis") and not all(isinstance(name, str) for name in columns)
+    return frame.set_axis([*map(str, columns)], axis=1) if is_other else frame
 
 
 def _some(frame: pd.DataFrame, names: Container[str]) -> pd.DataFrame:

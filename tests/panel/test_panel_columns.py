@@ -152,3 +152,21 @@ def test_penalized_fits_have_no_tests_and_need_a_regressor() -> None:
         fit_frame(frame, ["g"], model="ridge", alpha=0.1, formula="y ~ x", tests=["x = 0"])
     found = fit_frame(frame, ["g"], model="ridge", alpha=0.1, formula="y ~ 1")
     assert found.said == ["no regressor beside the constant"]
+
+
+def test_columns_named_by_numbers() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({0: np.repeat([1, 2], 20), 1: rng.standard_normal(40), 2: rng.standard_normal(40)})
+    found = fit_frame(frame, [0], model="ols", formula="`2` ~ Q('1')")  # type: ignore[list-item]
+    as_texts = fit_frame(frame.rename(columns=str), ["0"], model="ols", formula="`2` ~ Q('1')")
+    pd.testing.assert_frame_equal(found.coefficients(), as_texts.coefficients())
+    assert len(found.predict(frame.head(3))) == 3
+
+
+def test_columns_of_several_levels_and_groups_in_the_index() -> None:
+    frame = pd.DataFrame({"g": [1, 1, 1], "x": [1.0, 2.0, 4.0], "y": [1.0, 3.0, 2.0]})
+    levels = frame.set_axis(pd.MultiIndex.from_product([["a"], frame.columns]), axis=1)
+    with refusal("columns have several levels", "join the levels"):
+        fit_frame(levels, ["g"], model="ols", formula="y ~ x")
+    with refusal("no such column", "reset_index"):
+        fit_frame(frame.set_index("g"), ["g"], model="ols", formula="y ~ x")

@@ -37,7 +37,6 @@ class FieldtripInput(SignalInput, FilesInput):
     are of the types that the header names, else EEG, but for names that begin with EOG, ECG or EMG.
     """
 
-    sized_as = ".mat"
     format: Literal["fieldtrip"] = Field(description="FieldTrip's raw and timelock structs (.mat)")
     variable: str | None = Field(None, description="name of the struct; default: the only one in the file")
     column: int | None = Field(

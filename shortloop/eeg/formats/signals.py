@@ -13,7 +13,7 @@ from shortloop.base.errors import InputError, warn
 from shortloop.eeg.formats.epochs.settings import EpochedInput, events_beside
 from shortloop.eeg.formats.files.find import Named
 from shortloop.eeg.formats.recording_format import Part
-from shortloop.eeg.headers import brainvision, edf, fif_tags, mat
+from shortloop.eeg.headers import brainvision, edf, fif_tags
 from shortloop.eeg.headers.units import scale_to_volts
 
 FDT_BYTES = 4  # of each sample in .fdt
@@ -22,7 +22,6 @@ SIZES = {  # checks of the size of a recording, by its ending; MNE would read tr
     ".bdf": edf.declared,
     ".fif": fif_tags.declared,
     ".vhdr": brainvision.declared,
-    ".mat": mat.declared,
 }
 
 # Harmless warnings of MNE, and those that are given here in other words.

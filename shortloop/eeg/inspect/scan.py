@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from numpy.lib import format as npy
+
 from shortloop.analyses import Tell
 from shortloop.base.errors import InputError
 from shortloop.eeg.checks.participants import composed
@@ -17,7 +19,6 @@ from shortloop.eeg.formats.files.process import read_apart
 from shortloop.eeg.formats.read import find_trials
 from shortloop.eeg.formats.recording_format import FeaturesInput, RecordedInput
 from shortloop.eeg.formats.table import TableInput
-from shortloop.eeg.headers.numpy_files import shape_and_type
 from shortloop.eeg.inspect.events import Classes, EventNames
 from shortloop.eeg.inspect.folder import BIDS, Folder, settings_of
 from shortloop.eeg.inspect.format_options import find_options
@@ -252,7 +253,9 @@ def _groups_of_labels(named: NamedFiles) -> dict[str, str]:
 
     def is_list(file: Path) -> bool:
         with file.open("rb") as stream:
-            shape, _ = shape_and_type(stream)
+            version = npy.read_magic(stream)
+            read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+            shape, _, _ = read(stream)
         return sum(length > 1 for length in shape) < 2
 
     files: dict[str, list[Path]] = defaultdict(list)

@@ -101,8 +101,8 @@ def test_seeds_are_whole(tmp_path: Path, kind: str) -> None:
         file.write_bytes(content)
         ends.append(end_of(kind, file))
     expected = ["result"] * len(ends)
-    if kind == "mat":
-        expected[2] = "level N, or no Nmat file"
+    if kind == "mat":  # of level 4, which has no structs
+        expected[2] = "the file has no struct of its own name"
     assert ends == expected
 
 
@@ -358,21 +358,20 @@ def message(kind: str, file: Path) -> str:
     return str(caught.value)
 
 
-def test_files_of_other_versions_and_tags_that_go_round_are_refused(tmp_path: Path) -> None:
+def test_files_that_are_cut_short_and_tags_that_go_round_are_refused(tmp_path: Path) -> None:
     file = tmp_path / FILES["mat"]
-    level_4, hdf5 = (seeds("mat", tmp_path)[number] for number in (2, 5))
-    for content, version in ((level_4, "level 4"), (hdf5[:700], "OSError"), (hdf5[512:700], "OSError")):
+    hdf5 = seeds("mat", tmp_path)[5]
+    for content in (hdf5[:700], hdf5[512:700]):
         file.write_bytes(content)
-        said = message("mat", file)
-        assert version in said
-        assert ("'-v6'" in said) == (version == "level 4")
+        assert "OSError" in message("mat", file)
     file = tmp_path / FILES["npz"]
     stream = io.BytesIO()
     np.save(stream, np.zeros((10, 100)))
-    longer = stream.getvalue().replace(b"(10, 100), }        ", b"(1000000, 1000), }  ")
+    longer = stream.getvalue().replace(b"(10, 100), }", b"(10, 200), }")
     with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr("X.npy", longer)
-    assert "8000000000 bytes: shape (1000000, 1000)" in message("npz", file)
+        for name in ("X", "y", "t", "ch"):
+            archive.writestr(f"{name}.npy", longer)
+    assert "expected 16000 bytes got 8000" in message("npz", file)
     file = tmp_path / FILES["fif"]
     damaged = bytearray(seeds("fif", tmp_path)[0])
     struct.pack_into(">i", damaged, 36 + 12, 36)  # the second tag is followed by itself
@@ -380,12 +379,12 @@ def test_files_of_other_versions_and_tags_that_go_round_are_refused(tmp_path: Pa
     assert "a tag at byte 36" in message("fif", file)
 
 
-@pytest.mark.parametrize("kind", ["mat", "npz"])
-def test_bombs_are_refused(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bombs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "FEW_BYTES", 2**20)
-    file = tmp_path / FILES[kind]
-    if kind == "mat":
-        savemat(file, {"s": np.zeros((1000, 1000))}, do_compression=True)
-    else:
-        np.savez_compressed(file, X=np.zeros((10, 100, 1000)), y=np.zeros(10))
-    assert "8 MB of arrays in a file of 0.0" in message(kind, file)
+    monkeypatch.setattr(process, "MEMORY", 2**26)
+    file = tmp_path / FILES["npz"]
+    np.savez_compressed(file, X=np.zeros((10, 100, 1000)), y=np.zeros(10))
+    assert "8 MB of arrays in a file of 0.0" in message("npz", file)
+    file = tmp_path / FILES["mat"]
+    savemat(file, {"s": np.zeros((4000, 4000))}, do_compression=True)
+    assert "more than" in message("mat", file)

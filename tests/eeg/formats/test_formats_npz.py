@@ -320,7 +320,7 @@ def test_a_file_that_is_cut_short_is_refused(tmp_path: Path, X: np.ndarray, y: n
     np.save(tmp_path / "y.npy", y)
     whole = (tmp_path / "X.npy").read_bytes()
     (tmp_path / "X.npy").write_bytes(whole[:-9])
-    with refusal("the file cannot be read", found=f"{X.nbytes - 9} bytes"):
+    with refusal("the file cannot be read", "mmap length"):
         read_of_features(tmp_path / "X.npy", tmp_path / "y.npy")
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import math
 import struct
-from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, cast
 
 from shortloop.base.errors import InputError
 
@@ -28,27 +27,25 @@ def declared(file: Path) -> int:
 def blocks(file: Path) -> set[int]:
     """Return the kinds of blocks in a file."""
     packed = file.suffix == ".gz"
-    size = None if packed else file.stat().st_size
+    size = math.inf if packed else file.stat().st_size
+    found, at = set(), 0
     with gzip.open(file) if packed else file.open("rb") as stream:
-        return set(_block_kinds(cast("IO[bytes]", stream), size))
-
-
-def _block_kinds(stream: IO[bytes], size: int | None) -> Iterator[int]:
-    at = 0
-    while size is None or at < size or not at:
-        stream.seek(at)
-        header = stream.read(TAG.size)
-        if size is None and not header:
-            break
-        kind, _, length, following = TAG.unpack(header) if len(header) == TAG.size else (0, 0, -1, 0)
-        end = at + TAG.size + length
-        if length < 0 or 0 < following < end or (size is not None and max(end, following) > size):
-            found = "truncated or damaged" + ("" if size is None else f": {size} bytes")
-            expected = f"a tag at byte {at} that ends within them"
-            hint = "copy the file again from its source"
-            raise InputError("the file cannot be read", found=found, expected=expected, hint=hint)
-        if kind == BLOCK_START and length == 4:
-            yield int.from_bytes(stream.read(4), "big", signed=True)
-        if following < 0:
-            break
-        at = following or end
+        while at < size or not at:
+            stream.seek(at)
+            header = stream.read(TAG.size)
+            if packed and not header:
+                break
+            kind, _, length, following = TAG.unpack(header) if len(header) == TAG.size else (0, 0, -1, 0)
+            end = at + TAG.size + length
+            if length < 0 or 0 < following < end or max(end, following) > size:
+                what = "truncated or damaged" + ("" if packed else f": {size} bytes")
+                expected = f"a tag at byte {at} that ends within them"
+                hint = "copy the file again from its source"
+                problem = "the file cannot be read"
+                raise InputError(problem, found=what, expected=expected, hint=hint)
+            if kind == BLOCK_START and length == 4:
+                found.add(int.from_bytes(stream.read(4), "big", signed=True))
+            if following < 0:
+                break
+            at = following or end
+    return found

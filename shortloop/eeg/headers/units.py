@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator
+from pydantic import AfterValidator
 
 from shortloop.base.errors import warn
 from shortloop.eeg.headers.brainvision import units_of
@@ -58,19 +58,14 @@ def voltage(text: str) -> str:
     return ""
 
 
-def _unit(value: object) -> object:
-    return unit_named(value) if isinstance(value, str) else value
+def _volt_unit(text: str) -> str:
+    if (unit := unit_named(text)) not in VOLTS:
+        raise ValueError(f"{text!r} is not a unit of voltage; write one of {', '.join(VOLTS)}")
+    return unit
 
 
-def _volt_unit(value: object) -> object:
-    named = _unit(value)
-    if isinstance(named, str) and named not in VOLTS:
-        raise ValueError(f"{value!r} is not a unit of voltage; write one of {', '.join(VOLTS)}")
-    return named
-
-
-Unit = Annotated[str, BeforeValidator(_unit)]
-VoltUnit = Annotated[str, BeforeValidator(_volt_unit)]
+Unit = Annotated[str, AfterValidator(unit_named)]
+VoltUnit = Annotated[str, AfterValidator(_volt_unit)]
 
 
 def scale_to_volts(raw: Any, file: Path) -> None:

@@ -15,7 +15,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, Literal, NoReturn, TypeVar
 
 import numpy as np
 
@@ -259,25 +259,24 @@ def _load(answer: int) -> Any:
         at += -at % ALIGNED
         parts.append(view[at : at + size])
         at += size
-    return _Unpickler(io.BytesIO(parts[0]), buffers=parts[1:]).load()
+    return pickle.loads(parts[0], buffers=parts[1:])
 
 
 class _Pickler(pickle.Pickler):
-    def persistent_id(self, obj: object) -> tuple[Any, ...] | None:
+    def reducer_override(self, obj: object) -> Any:
         whole = obj
         while isinstance(whole, np.ndarray) and isinstance(whole.base, np.ndarray):
             whole = whole.base
         # Writes to a map of mode "c" do not reach its file.
         if not isinstance(whole, np.memmap) or whole.filename is None or whole.mode == "c":
-            return None
+            return NotImplemented
         assert isinstance(obj, np.ndarray)
         first, start = (each.__array_interface__["data"][0] for each in (obj, whole))
         offset = whole.offset + first - start
-        return str(whole.filename), whole.mode, obj.shape, obj.dtype, offset, obj.strides
+        mode = "r" if whole.mode == "r" else "r+"
+        return _mapped, (whole.filename, mode, obj.shape, obj.dtype, offset, obj.strides)
 
 
-class _Unpickler(pickle.Unpickler):
-    def persistent_load(self, pid: Any) -> np.ndarray:
-        name, mode, shape, dtype, offset, strides = pid
-        content = np.memmap(name, np.uint8, "r" if mode == "r" else "r+")
-        return np.ndarray(shape, dtype, content, offset, strides)
+def _mapped(file: str, mode: Literal["r", "r+"], *layout: Any) -> np.ndarray:
+    shape, dtype, offset, strides = layout
+    return np.ndarray(shape, dtype, np.memmap(file, np.uint8, mode), offset, strides)

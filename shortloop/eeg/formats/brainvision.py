@@ -18,7 +18,6 @@ class BrainvisionInput(SignalInput, FilesInput):
     Events are called as in MNE, ``Stimulus/S  1``, or by either part.
     """
 
-    sized_as = ".vhdr"
     format: Literal["brainvision"] = Field(description="BrainVision headers (.vhdr), with .vmrk and .eeg")
 
     def warm_up(self) -> None:
@@ -29,7 +28,7 @@ class BrainvisionInput(SignalInput, FilesInput):
     def beside(self, file: Path) -> list[Path]:
         pointed = pointed_to(file)
         there = [path for path in pointed.values() if path.is_file()]
-        renamed = file.with_suffix(".eeg")  # named in a message of `declared`
+        renamed = file.with_suffix(".eeg")  # named in a message of `check_size`
         return [*there, *[renamed] * (pointed.get("DataFile") not in there and renamed.is_file())]
 
     def open(self, file: Path, participant: str) -> Any:

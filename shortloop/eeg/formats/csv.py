@@ -18,7 +18,6 @@ from shortloop.eeg.formats.recording_format import FilesInput
 from shortloop.eeg.formats.signals import SignalInput
 from shortloop.eeg.headers.units import VOLTS, VoltUnit
 
-BYTES = 8  # in memory, for each byte of text
 SHOWN = 50  # names in a message
 NOTHING = ("", "0", "0.0", "nan", "NaN", "n/a", "None")
 TIMES = (
@@ -70,9 +69,6 @@ class CsvInput(SignalInput, FilesInput):
     decimal: Literal[".", ","] | None = Field(
         None, description="between whole numbers and fractions; default: what each file has"
     )
-
-    def declared(self, file: Path, participant: str) -> int:
-        return BYTES * file.stat().st_size
 
     def warm_up(self) -> None:
         import encodings.cp1252

@@ -21,7 +21,6 @@ class EdfInput(SignalInput, FilesInput):
     the PhysioNet motor imagery database, are standardised.
     """
 
-    sized_as = ".edf"
     format: Literal["edf"] = Field(description="EDF, EDF+, BDF and BDF+")
 
     def warm_up(self) -> None:

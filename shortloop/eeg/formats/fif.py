@@ -17,7 +17,6 @@ from shortloop.eeg.headers.fif_tags import EPOCHS, EVOKED, RAW, blocks
 class FifInput(SignalInput, FilesInput):
     """Recordings and epochs that MNE saved, in one file or split into several."""
 
-    sized_as = ".fif"
     format: Literal["fif"] = Field(description="raw recordings and epochs that MNE saved (.fif)")
 
     def beside(self, file: Path) -> list[Path]:

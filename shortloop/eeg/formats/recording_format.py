@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from shortloop.eeg.data import Epochs
 
 T = TypeVar("T")
+UNPACKED = 10  # bytes in memory, for each of a file: packed samples, or text, as doubles
 Patterns = tuple[str, ...]
 
 FOLDER = "relative to the study file; ${NAME=default} is expanded; default: beside the study file"
@@ -97,6 +98,10 @@ class InputSettings(Tagged):
     def warm_up(self) -> None:
         """Import the libraries that read files, so that processes forked later share them."""
 
+    def declared(self, file: Path, participant: str) -> int:
+        """Return the unpacked bytes a file declares, from which limits of the reading process follow."""
+        return UNPACKED * file.stat().st_size
+
 
 class GeneratedInput(InputSettings):
     """Generated epochs, without files."""
@@ -145,10 +150,6 @@ class RecordedInput(InputSettings):
     def together(self, file: Path) -> Named:
         """List the files of a recording; called on every run, before any file is read."""
         return [("", file)]
-
-    @abstractmethod
-    def declared(self, file: Path, participant: str) -> int:
-        """Return the unpacked bytes a file declares, from which limits of the reading process follow."""
 
     @abstractmethod
     def read_part(self, file: Path, participant: str, classes: Sequence[str]) -> Part:
@@ -206,10 +207,6 @@ class FeaturesInput(InputSettings):
     @abstractmethod
     def unit_of(self, kind: str) -> str:
         """Return the unit of features of a kind."""
-
-    @abstractmethod
-    def declared(self, file: Path, participant: str) -> int:
-        """As in `RecordedInput`."""
 
     @abstractmethod
     def find_in(self, file: Path, labels: Path | None, participant: str, phase: str) -> Found:

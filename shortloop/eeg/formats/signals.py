@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from shortloop.base.errors import InputError, warn
 from shortloop.eeg.formats.epochs.settings import EpochedInput, events_beside
@@ -17,12 +17,12 @@ from shortloop.eeg.headers import brainvision, edf, fif_tags
 from shortloop.eeg.headers.units import scale_to_volts
 
 FDT_BYTES = 4  # of each sample in .fdt
-SIZES = {  # checks of the size of a recording, by its ending; MNE would read truncated files without an error
-    ".edf": edf.declared,
-    ".bdf": edf.declared,
-    ".fif": fif_tags.declared,
-    ".vhdr": brainvision.declared,
+SIZES: dict[str, Callable[[Path], object]] = {
+    **dict.fromkeys((".edf", ".bdf", ".rec"), edf.check_size),
+    **dict.fromkeys((".vhdr", ".ahdr"), brainvision.check_size),
+    ".fif": fif_tags.blocks,
 }
+"""Checks of recordings by their ending: MNE would read truncated files without an error."""
 
 # Harmless warnings of MNE, and those that are given here in other words.
 HARMLESS = (
@@ -37,8 +37,6 @@ class SignalInput(EpochedInput):
     ``trial_info``: ``"file"`` (number), ``"event"``, if continuous ``"onset"`` (s in the file), of epochs
     their metadata.
     """
-
-    sized_as: ClassVar[str] = ""  # ending in `SIZES`, whatever the file's own is
 
     @abstractmethod
     def open(self, file: Path, participant: str) -> Any:
@@ -69,10 +67,9 @@ class SignalInput(EpochedInput):
             import numba  # noqa: F401
 
     def declared(self, file: Path, participant: str) -> int:
-        if known := SIZES.get(self.sized_as or file.suffix.lower()):
-            return known(file)
-        # As doubles, if samples have two bytes.
-        return (fif_tags.PACKED if file.suffix in (".gz", ".mat") else fif_tags.BYTES) * file.stat().st_size
+        if check := SIZES.get(file.suffix.lower()):
+            check(file)
+        return super().declared(file, participant)
 
     def read_part(self, file: Path, participant: str, classes: Sequence[str]) -> Part:
         from shortloop.eeg.formats.epochs.cut import part_of

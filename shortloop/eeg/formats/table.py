@@ -13,7 +13,6 @@ from shortloop.eeg.formats.files.delimited import MISSING, decimal_sign, numbers
 from shortloop.eeg.formats.recording_format import FeaturesInput, Found, Patterns
 from shortloop.eeg.headers.units import Unit
 
-BYTES = 8  # in memory, for each byte of text
 SHOWN = 20  # names in a message
 
 
@@ -51,9 +50,6 @@ class TableInput(FeaturesInput):
 
     def unit_of(self, kind: str) -> str:
         return self.unit
-
-    def declared(self, file: Path, participant: str) -> int:
-        return BYTES * file.stat().st_size
 
     def find_in(self, file: Path, labels: Path | None, participant: str, phase: str) -> Found:
         import numpy as np

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.formats.recording_format import FeaturesInput, Found
-from shortloop.eeg.headers.mat import PACKED, read_struct, variables
+from shortloop.eeg.headers.mat import read_struct, variables
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,9 +32,6 @@ class ThesisInput(FeaturesInput):
 
     def unit_of(self, kind: str) -> str:
         return {"amplitude": "V", "power": "V²"}[kind]
-
-    def declared(self, file: Path, participant: str) -> int:
-        return PACKED * file.stat().st_size
 
     def find_in(self, file: Path, labels: Path | None, participant: str, phase: str) -> Found:
         found, category = _mapped(file) or _loaded(file)

@@ -20,7 +20,6 @@ from shortloop.eeg.formats.recording_format import FilesInput, Patterns
 from shortloop.eeg.formats.signals import SignalInput
 from shortloop.eeg.headers.units import VOLTS, VoltUnit, voltage
 
-UNPACKED = 8  # bytes in memory for each of the file: samples of 2 bytes, as doubles, and their times
 PAUSE = 0.5  # s without a sample: the recording was interrupted
 BLOCK = 1.0  # s of time stamps whose median is taken, which jitter does not move
 TOLD, LARGEST = 0.02, 0.1  # s that such medians may be off the even times of samples
@@ -61,7 +60,7 @@ class XdfInput(SignalInput, FilesInput):
             found = f"{size:,} bytes, which end within a chunk"
             hint = "copy it again; if the recorder stopped in the middle, export what is there as .fif"
             raise InputError("the file is truncated", found=found, hint=hint)
-        return UNPACKED * size
+        return super().declared(file, participant)
 
     def open(self, file: Path, participant: str) -> Any:
         import mne

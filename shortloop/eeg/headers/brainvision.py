@@ -13,8 +13,8 @@ FIELD = re.compile(r"^[ \t]*(\w+)[ \t]*=[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 MARKER = re.compile(r"^Mk\d+=[^,]*,[^,]*,\s*(\d+)", re.MULTILINE)
 
 
-def declared(file: Path) -> int:
-    """Return the bytes of the header, after checking the samples against header and markers."""
+def check_size(file: Path) -> None:
+    """Check the samples against header and markers."""
     said = _fields(file)
     pointed = pointed_to(file)
     away = [said[each] for each in pointed if len(Path(said[each]).parts) > 1]
@@ -44,7 +44,6 @@ def declared(file: Path) -> int:
             expected = f"{samples}" if samples else f"whole ones, and one for the last marker, at {last}"
             hint = "copy the files again from their source"
             raise InputError("the samples are truncated", found=found, expected=expected, hint=hint)
-    return file.stat().st_size
 
 
 def pointed_to(file: Path) -> dict[str, Path]:

@@ -11,7 +11,6 @@ from shortloop.base.errors import InputError
 
 READERS = ("RawEDF", "RawBDF")  # MNE's classes of recordings from such files
 
-BYTES_OF_SAMPLE = 4  # in memory, for each byte in the file
 EDF, BDF = b"0       ", b"\xffBIOSEMI"  # first bytes; samples have two and three bytes
 LATIN = "latin1"
 NAMES = 256  # where the names of channels begin
@@ -57,8 +56,8 @@ class EdfHeader:
         return 3 if self.bdf else 2
 
 
-def declared(file: Path) -> int:
-    """Return the bytes of all samples in memory, after checking the file's size against its header."""
+def check_size(file: Path) -> None:
+    """Check the size of a file against its header."""
     size = file.stat().st_size
     with file.open("rb") as stream:
         first = stream.read(8)
@@ -81,7 +80,6 @@ def declared(file: Path) -> int:
             else None,
             hint="copy the file again from its source",
         )
-    return BYTES_OF_SAMPLE * (size - header.start)
 
 
 def decoded(text: bytes) -> str:

@@ -9,23 +9,13 @@ from pathlib import Path
 
 from shortloop.base.errors import InputError
 
-PACKED, BYTES = 10, 4  # in memory, for each byte of a packed file and of samples of two bytes
-BYTES_OF_FLOAT = 2  # in memory, for each byte in the file
 TAG = struct.Struct(">4i")  # kind, type, size of what follows, next
 BLOCK_START = 104  # a kind of tag
 RAW, EVOKED, EPOCHS = {102, 112, 119}, 104, 373  # kinds of blocks
 
 
-def declared(file: Path) -> int:
-    """Return the bytes of the file as doubles; refuse tags that point back, an endless loop for MNE."""
-    size = file.stat().st_size
-    if file.suffix == ".gz":
-        return PACKED * size
-    return size * (BYTES if RAW & blocks(file) else BYTES_OF_FLOAT)
-
-
 def blocks(file: Path) -> set[int]:
-    """Return the kinds of blocks in a file."""
+    """Return the kinds of blocks in a file; refuse tags that point back, an endless loop for MNE."""
     packed = file.suffix == ".gz"
     size = math.inf if packed else file.stat().st_size
     found, at = set(), 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-PACKED = 10  # bytes in memory, for each of the file
 HDF5_AT, HDF5_SIGNATURE = (0, 512), b"\x89HDF\r\n\x1a\n"
 HIDDEN = ("#", "__")  # prefixes of names in a file that are no variables
 

@@ -72,8 +72,8 @@ class Struct:
         matrices = [_matrix(self.content, cell) for cell in cells]
         _, rows, columns, _, (first,) = matrices[0]
         step = cells[0].stop - cells[0].start + PAIR.size
-        for number, (kind, *shape, _, (data,)) in enumerate(matrices):
-            _expect((kind, shape, data.stored) == (DOUBLE_CLASS, [rows, columns], DOUBLE))
+        for number, (kind, *size, _, (data,)) in enumerate(matrices):
+            _expect((kind, size, data.stored) == (DOUBLE_CLASS, [rows, columns], DOUBLE))
             _expect(data.start == first.start + number * step)
             _expect(data.stop - data.start == 8 * rows * columns > 0)
         shape = (len(cells), rows, columns)

@@ -92,15 +92,15 @@ def check_trials(
     """Check that every class has enough trials for the folds."""
     needed = trials_needed(folds, inner_folds)
     inner = f" and {inner_folds} inner folds" if inner_folds else ""
+    facts = {
+        "field": "decoding.folds",
+        "expected": f"at least {needed} for {folds} folds{inner}",
+        "hint": "ask for fewer folds, or leave the participant out",
+    }
     for summary in summaries:
-        for name, count in [(name, count) for name, count in summary.trials.items() if count < needed]:
-            problem = f"too few trials of a class in the {summary.phase} phase"
-            found = f"{count} trials of {name}"
-            expected = f"at least {needed} for {folds} folds{inner}"
-            hint = "ask for fewer folds, or leave the participant out"
-            report(
-                refuse, summary, problem, field="decoding.folds", found=found, expected=expected, hint=hint
-            )
+        problem = f"too few trials of a class in the {summary.phase} phase"
+        for name in [name for name, count in summary.trials.items() if count < needed]:
+            report(refuse, summary, problem, found=f"{summary.trials[name]} trials of {name}", **facts)
 
 
 def uneven_classes(summary: RecordingSummary) -> str:
@@ -213,8 +213,8 @@ def refuse_repeated(
     """Refuse two files of the same content; one file may hold several phases of a participant."""
     known: dict[str, tuple[str, str, File]] = {}
     for participant, phases in files.items():
-        for phase, found in phases.items():
-            for file in (each for each in found if each.content):  # plans read no files
+        for phase, of_phase in phases.items():
+            for file in (each for each in of_phase if each.content):  # plans read no files
                 who, when, first = known.setdefault(file.content, (participant, phase, file))
                 if file.path == first.path and (of_all or who == participant):
                     continue
@@ -224,8 +224,7 @@ def refuse_repeated(
                     file=file.path,
                     field=f"{field}.{phase}",
                     found=f"every byte as in {first.path}, {who}, {when}",
-                    hint="put the right file there, or leave one of them out: a recording that counts twice "
-                    "makes effects out of noise",
+                    hint="put the right file there, or leave one out: two copies make effects out of noise",
                 )
                 refuse(error)
 

@@ -81,13 +81,12 @@ class FieldtripInput(SignalInput, FilesInput):
         struct = read_struct(file, name) if name in found else None
         if isinstance(struct, dict) and {"label", "time"} <= struct.keys():
             return struct
-        raise InputError(
-            "the variable is no struct of FieldTrip" if name in found else "the struct is not in the file",
-            field="input.variable",
-            found=f"{name}: {_fields(struct)}" if name in found else ", ".join(found),
-            expected=f"{name}, a struct with label, time and trial",
-            hint="name the variable (input.variable)",
-        )
+        problem, what = "the struct is not in the file", ", ".join(found)
+        if name in found:
+            problem, what = "the variable is no struct of FieldTrip", f"{name}: {_fields(struct)}"
+        expected = f"{name}, a struct with label, time and trial"
+        hint = "name the variable (input.variable)"
+        raise InputError(problem, field="input.variable", found=what, expected=expected, hint=hint)
 
     def _factors(self, struct: dict[str, Any], names: list[str]) -> list[float]:
         """Return each channel's factor: from its own unit in the header, else that of all, else of µV."""
@@ -237,13 +236,11 @@ def _codes_of(table: np.ndarray, column: int | None, trials: int) -> np.ndarray:
     wanted = column or next(iter(found), 1)
     fits = table.ndim == 2 and wanted <= table.shape[1] and len(table) == trials
     if not fits or not code_columns(table[:, wanted - 1 : wanted]):
-        raise InputError(
-            "no event code for each trial",
-            field="input.column",
-            found=f"trialinfo: {' × '.join(map(str, table.shape))} of {table.dtype}"
-            if table.size
-            else "no trialinfo, from which classes come",
-            expected=f"trialinfo with {trials} rows of numbers, whole ones in column {wanted}",
-            hint="set cfg.trialdef, or data.trialinfo, before saving; a table has to become a matrix",
-        )
+        problem = "no event code for each trial"
+        what = "no trialinfo, from which classes come"
+        if table.size:
+            what = f"trialinfo: {' × '.join(map(str, table.shape))} of {table.dtype}"
+        expected = f"trialinfo with {trials} rows of numbers, whole ones in column {wanted}"
+        hint = "set cfg.trialdef, or data.trialinfo, before saving; a table has to become a matrix"
+        raise InputError(problem, field="input.column", found=what, expected=expected, hint=hint)
     return table[:, wanted - 1].astype(int)

@@ -21,18 +21,14 @@ def check_size(file: Path) -> None:
     if away:  # MNE would read it there, and no job key would cover it
         hint = "put them there, and name them in the header without a folder"
         raise InputError("the header names a file in another folder", found=", ".join(away), hint=hint)
-    for path in pointed.values():
-        if not path.is_file():
-            own = file.with_suffix(path.suffix)
-            renamed = own.is_file()
-            raise InputError(
-                "a file of the recording is missing",
-                found=f"no {path.name} beside it" + f", but {own.name}" * renamed,
-                hint=f"if it was renamed, write {own.name} in place of {path.name} in the header, or "
-                "give all three files their old name"
-                if renamed
-                else "put it there; if it was renamed, give it the old name, or correct the header",
-            )
+    for path in [path for path in pointed.values() if not path.is_file()]:
+        own = file.with_suffix(path.suffix)
+        problem, found = "a file of the recording is missing", f"no {path.name} beside it"
+        hint = "put it there; if it was renamed, give it the old name, or correct the header"
+        if own.is_file():
+            found += f", but {own.name}"
+            hint = f"write {own.name} in place of {path.name} in the header, or give all files their old name"
+        raise InputError(problem, found=found, hint=hint)
     width = SAMPLE_BYTES.get(said.get("BinaryFormat", ""), 0) * int(said.get("NumberOfChannels", 0))
     if "DataFile" in pointed and said.get("DataFormat") == "BINARY" and width:
         size = pointed["DataFile"].stat().st_size

@@ -72,14 +72,11 @@ def check_size(file: Path) -> None:
     # -1: the recorder did not know; any number of whole records is right.
     if rest or whole < 1 or header.records not in (whole, -1):
         short = rest or whole < max(header.records, 1)
-        raise InputError(
-            "the file is truncated" if short else "the file is longer than its header says",
-            found=f"{size} bytes: {whole} records" + (f" and {rest} bytes" if rest else ""),
-            expected=f"{header.start + header.records * per_record} bytes: {header.records} records"
-            if header.records > 0
-            else None,
-            hint="copy the file again from its source",
-        )
+        problem = "the file is truncated" if short else "the file is longer than its header says"
+        found = f"{size} bytes: {whole} records" + (f" and {rest} bytes" if rest else "")
+        said = f"{header.start + header.records * per_record} bytes: {header.records} records"
+        hint = "copy the file again from its source"
+        raise InputError(problem, found=found, expected=said if header.records > 0 else None, hint=hint)
 
 
 def decoded(text: bytes) -> str:

@@ -110,12 +110,10 @@ def apply_reference(signal: Any, settings: Preprocessing) -> None:
         names = settings.reference if isinstance(settings.reference, tuple) else ()
         unknown = [name for name in names if name not in signal.ch_names or name in signal.info["bads"]]
         if unknown or not settings.reference:
-            raise InputError(
-                "a channel of the reference is not in the file, or bad" if names else "no reference is named",
-                field="input.preprocessing.reference",
-                found=", ".join(unknown) or "[]",
-                expected=f"'average', or names among {', '.join(signal.ch_names)}",
-            )
+            problem = "a channel of the reference is not in the file, or bad"
+            field, found = "input.preprocessing.reference", ", ".join(unknown) or "no names"
+            expected = f"'average', or names among {', '.join(signal.ch_names)}"
+            raise InputError(problem, field=field, found=found, expected=expected)
         signal.load_data().set_eeg_reference([*names] or "average", projection=False)
 
 
@@ -133,10 +131,8 @@ def refuse_spread(data: Any, odd: Sequence[str], participant: str) -> None:
     """Refuse trials that a new reference filled with NaN; `odd` are the channels that had it."""
     if not odd or np.isfinite(data).all():
         return
-    raise InputError(
-        "a channel has values that are not finite numbers, and the reference spreads them",
-        field="input.preprocessing.reference",
-        found=f"NaN or infinite values in {short_list(odd, NAMED)}",
-        hint=f"leave out (input.drop = {list(odd)[:NAMED]}), or mark as bad "
-        f"(input.preprocessing.bads.{key_of(participant)})",
-    )
+    problem = "a channel has values that are not finite numbers, and the reference spreads them"
+    found = f"NaN or infinite values in {short_list(odd, NAMED)}"
+    bads = f"input.preprocessing.bads.{key_of(participant)}"
+    hint = f"leave out (input.drop = {list(odd)[:NAMED]}), or mark as bad ({bads})"
+    raise InputError(problem, field="input.preprocessing.reference", found=found, hint=hint)

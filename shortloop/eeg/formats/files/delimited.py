@@ -201,9 +201,9 @@ def read_table(file: Path, dialect: Dialect, *, texts: Collection[str] | None = 
     """Read a table; columns in `texts` stay text, None for all."""
     import pandas as pd
 
-    for number, row in enumerate(dialect.rows):
+    for line, row in enumerate(dialect.rows, start=len(dialect.before) + 2):
         if any(row[len(dialect.names) + dialect.indexed :]):
-            raise _longer(file, dialect, len(dialect.before) + 2 + number, len(row))
+            raise _longer(file, dialect, f"{len(row)} values in line {line}")
     names = [*(["\0"] if dialect.indexed else []), *dialect.names]
     try:
         with warnings.catch_warnings():
@@ -224,17 +224,14 @@ def read_table(file: Path, dialect: Dialect, *, texts: Collection[str] | None = 
     except pd.errors.ParserError as error:
         if (said := re.search(r"fields in line (\d+), saw (\d+)", str(error))) is None:
             raise
-        raise _longer(file, dialect, int(said[1]), int(said[2])) from None
+        raise _longer(file, dialect, f"{said[2]} values in line {said[1]}") from None
     except pd.errors.ParserWarning:
-        raise _longer(file, dialect, 0, 0) from None
+        raise _longer(file, dialect, "more values in some line") from None
     return table[list(dialect.names)]
 
 
-def _longer(file: Path, dialect: Dialect, line: int, width: int) -> InputError:
-    names = len(dialect.names)
-    return InputError(
-        "a row has more values than the line of names has names",
-        found=(f"{width} values in line {line}" if line else f"more than {names} values")
-        + f", {names} names in line {len(dialect.before) + 1} of {file.name}",
-        hint="add the names that are missing to that line, and take separators from the ends of rows",
-    )
+def _longer(file: Path, dialect: Dialect, found: str) -> InputError:
+    problem = "a row has more values than the line of names has names"
+    found += f", {len(dialect.names)} names in line {len(dialect.before) + 1} of {file.name}"
+    hint = "add the names that are missing to that line, and take separators from the ends of rows"
+    return InputError(problem, found=found, hint=hint)

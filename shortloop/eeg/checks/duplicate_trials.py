@@ -95,16 +95,14 @@ def feature_digests(*parts: FloatArray) -> list[list[bytes | None]]:
 
 def refuse_same_features(data: FloatArray, phase: str) -> None:
     """Refuse ready-made features (bins, trials, features) with duplicate trials."""
-    if copies := copies_of(feature_digests(data)[0]):
-        at, first = next(iter(copies.items()))
-        raise InputError(
-            f"trials of the {phase} phase are there twice: one would be trained on, and the other held out",
-            field="data",
-            found=f"{len(copies)} of {data.shape[1]} trials have the features of an earlier one, the first "
-            f"is trial {at + 1}, as trial {first + 1}",
-            hint="they were exported or joined twice, or drawn with replacement to balance the classes: save "
-            "each trial once",
-        )
+    if not (copies := copies_of(feature_digests(data)[0])):
+        return
+    at, first = next(iter(copies.items()))
+    problem = f"trials of the {phase} phase are there twice: one would be trained on, and the other held out"
+    places = f"the first is trial {at + 1}, as trial {first + 1}"
+    found = f"{len(copies)} of {data.shape[1]} trials have the features of an earlier one, {places}"
+    hint = "save each trial once: not joined twice, nor drawn with replacement to balance the classes"
+    raise InputError(problem, field="data", found=found, hint=hint)
 
 
 def warn_of_twins(events: np.ndarray, of: Sequence[int], rate: float) -> None:

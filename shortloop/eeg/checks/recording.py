@@ -134,13 +134,10 @@ def warn_of_quality(epochs: Epochs, *, participant: str, phase: str) -> None:
     level = np.array([np.abs(trial[:, 0]) for trial in data], dtype=np.float64)
     flat = np.asarray(span <= ROUNDING * np.maximum(np.median(span), level))  # trials × channels
     if flat.all():
-        raise InputError(
-            f"nothing was recorded in the {phase} phase: all channels are flat",
-            field="data",
-            found=f"each of {data.shape[1]} channels has one value in each of {len(data)} trials",
-            hint="export the recording again; if it was scaled or rounded to whole numbers, save what it was "
-            "before",
-        )
+        problem = f"nothing was recorded in the {phase} phase: all channels are flat"
+        found = f"each of {data.shape[1]} channels has one value in each of {len(data)} trials"
+        hint = "export the recording again, neither scaled nor rounded to whole numbers"
+        raise InputError(problem, field="data", found=found, hint=hint)
     _warn_of_flat(flat, epochs.channels, participant)
     _warn_of_copies(data, np.logical_not(flat.all(axis=0)), epochs.channels)
     usual = typical_amplitude(data)

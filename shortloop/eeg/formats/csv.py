@@ -136,16 +136,13 @@ class CsvInput(SignalInput, FilesInput):
             if name not in self.drop and not np.isfinite(values).all()
         }
         if first:
-            name = min(first, key=lambda each: first[each])
-            raise InputError(
-                "channels hold values that are not numbers",
-                field="input.drop",
-                found=", ".join(first),
-                expected=f"finite numbers in each row; line {first_line + first[name]} has "
-                f"'{_texts(table[name]).iloc[first[name]]}' in {name}",
-                hint="if they are no channels, write under [input] drop = "
-                f"{json.dumps([*first], ensure_ascii=False)}; else repair the file",
-            )
+            name, at = min(first.items(), key=lambda each: each[1])
+            problem, text = "channels hold values that are not numbers", _texts(table[name]).iloc[at]
+            expected = f"finite numbers in each row; line {first_line + at} has '{text}' in {name}"
+            drop = json.dumps([*first], ensure_ascii=False)
+            hint = f"if they are no channels, write under [input] drop = {drop}; else repair the file"
+            found = ", ".join(first)
+            raise InputError(problem, field="input.drop", found=found, expected=expected, hint=hint)
 
 
 def _texts(column: Any) -> Any:

@@ -87,16 +87,14 @@ def _refuse_another_unit(
     last = {each: float(onsets.max()) * scale for each, scale in scales.items()}
     fits = [each for each in last if each != unit and last[each] <= seconds]
     fits.sort(key=lambda each: -last[each])
-    where_last = [f"{last[each]:.6g} s if onsets are in {each}" for each in fits]
-    seem = f": onsets seem to be in {fits[0]}" if fits else ""
-    raise InputError(
-        f"events are after the end of the recording{seem}",
-        field="input.event_unit",
-        found=f"{path.name}: {np.count_nonzero(late):,} of {len(late):,} events; the last at "
-        f"{last[unit]:.6g} s, or at {' or '.join(where_last)}".removesuffix(", or at "),
-        expected=f"onsets within the {seconds:.6g} s of the recording",
-        hint=f'write event_unit = "{fits[0]}" under [input] if they are'
-        + f'; "{fits[-1]}" is possible, too' * (len(fits) > 1)
-        if fits
-        else "look whether the table is of this recording, and whether it is whole",
-    )
+    problem = "events are after the end of the recording"
+    ends = [f"{last[unit]:.6g} s", *(f"{last[each]:.6g} s if onsets are in {each}" for each in fits)]
+    count = f"{np.count_nonzero(late):,} of {len(late):,} events"
+    found = f"{path.name}: {count}; the last at {', or at '.join(ends)}"
+    expected = f"onsets within the {seconds:.6g} s of the recording"
+    hint = "look whether the table is of this recording, and whether it is whole"
+    if fits:
+        problem += f": onsets seem to be in {fits[0]}"
+        hint = f'write event_unit = "{fits[0]}" under [input] if they are'
+        hint += f'; "{fits[-1]}" is possible, too' * (len(fits) > 1)
+    raise InputError(problem, field="input.event_unit", found=found, expected=expected, hint=hint)

@@ -58,11 +58,8 @@ def as_written(folder: Path, below: str) -> Path:
     """Resolve a path with accents as this file system encodes them."""
     path = Path(folder)
     for part in Path(below).parts:
-        path = path / part if part.isascii() or (path / part).exists() else _entry(path, part)
+        same = []
+        if not part.isascii() and not (path / part).exists() and path.is_dir():
+            same = [each for each in path.iterdir() if composed(each.name) == composed(part)]
+        path = same[0] if len(same) == 1 else path / part
     return path
-
-
-def _entry(folder: Path, name: str) -> Path:
-    there = folder.iterdir() if folder.is_dir() else ()
-    same = [each for each in there if composed(each.name) == composed(name)]
-    return same[0] if len(same) == 1 else folder / name

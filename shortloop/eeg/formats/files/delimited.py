@@ -56,16 +56,12 @@ def encoding_of(file: Path) -> str:
         start = stream.read(3)
     if start[:2] in MARKS:
         return "utf-16"
-    tried = ("utf-8-sig" if start == codecs.BOM_UTF8 else "utf-8", "cp1252")
-    return next((each for each in tried if _decodes(file, each)), "latin-1")
-
-
-def _decodes(file: Path, encoding: str) -> bool:
-    with file.open(encoding=encoding, newline="") as stream, contextlib.suppress(UnicodeDecodeError):
-        while stream.read(1 << 20):
-            pass
-        return True
-    return False
+    for encoding in ("utf-8-sig" if start == codecs.BOM_UTF8 else "utf-8", "cp1252"):
+        with file.open(encoding=encoding, newline="") as stream, contextlib.suppress(UnicodeDecodeError):
+            while stream.read(1 << 20):
+                pass
+            return encoding
+    return "latin-1"
 
 
 def dialect_of(file: Path, separator: str | None = None, *, head: int = HEAD) -> Dialect | None:

@@ -239,13 +239,9 @@ def class_told_by_run(summary: RecordingSummary, *, by_run: bool = False) -> str
     told, chance = sum(shares) / len(sizes), 1 / len(sizes)
     if (told - chance) < CLEAR * (1 - chance):
         return ""
-    alone = in_one_run(summary)
-    remedy = (
-        f"no folds can tell class from run, as there is one run alone with {' or '.join(alone)}: record each "
-        "class in several runs"
-        if alone
-        else "hold out whole runs: decoding.fold_by = 'run'"
-    )
+    remedy = "hold out whole runs: decoding.fold_by = 'run'"
+    if alone := in_one_run(summary):
+        remedy = f"no folds can tell class from run: record {' and '.join(alone)} in several runs"
     return (
         f"classes depend on the run ({describe_runs(summary)}): the run alone tells the class of "
         f"{100 * told:.0f} % of the trials (chance: {100 * chance:.0f} %), so that drift of the electrodes "

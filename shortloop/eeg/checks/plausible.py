@@ -58,8 +58,6 @@ def in_seconds(value: T) -> T:
     """Validate a setting in seconds; refuse values that must be in milliseconds."""
     for each in value if isinstance(value, tuple) else (value,):
         if isinstance(each, int | float) and abs(each) >= FAR:
-            raise ValueError(
-                f"{each:g} s is further from the event than epochs reach, {FAR:g} s; for {each:g} ms, "
-                f"write {each / 1000:g}"
-            )
+            meant = f"for {each:g} ms, write {each / 1000:g}"
+            raise ValueError(f"{each:g} s is further from the event than epochs reach, {FAR:g} s; {meant}")
     return value

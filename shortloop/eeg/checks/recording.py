@@ -65,9 +65,8 @@ def check_features(features: Features, phase: str) -> None:
         finite = np.isfinite(values)
         if not finite.all():
             trial, name = np.argwhere(~finite)[0]
-            raise _not_finite(
-                finite, f"first in bin {index + 1}, trial {trial + 1}, feature {features.names[name]}", phase
-            )
+            first = f"first in bin {index + 1}, trial {trial + 1}, feature {features.names[name]}"
+            raise _not_finite(finite, first, phase)
     refuse_same_features(features.data, phase)
 
 
@@ -205,10 +204,8 @@ def _warn_of_flat(flat: np.ndarray, channels: Sequence[str], participant: str) -
         )
         flat = flat[~empty]
     share = flat.mean(axis=0)
-    remedy = (
-        f"leave out (input.drop), or mark as bad (input.preprocessing.bads.{key_of(participant)}) and "
-        "interpolate (input.preprocessing.interpolate)"
-    )
+    bads, repair = f"input.preprocessing.bads.{key_of(participant)}", "input.preprocessing.interpolate"
+    remedy = f"leave out (input.drop), or mark as bad ({bads}) and interpolate ({repair})"
     names = np.array(channels, object)
     always, mostly = share == 1, (share >= MOST) & (share < 1)
     if always.any():

@@ -226,10 +226,8 @@ def seconds_of(column: Any, decimal: str, unit: str | None, *, first_line: int) 
     values = numbers(column, decimal)
     wrong = np.flatnonzero(~np.isfinite(values))
     if len(wrong):
-        found = (
-            f"'{texts.iloc[wrong[0]]}' in line {first_line + wrong[0]}, column '{column.name}'"
-            + f", and {len(wrong) - 1:,} more" * (len(wrong) > 1)
-        )
+        more = f", and {len(wrong) - 1:,} more" * (len(wrong) > 1)
+        found = f"'{texts.iloc[wrong[0]]}' in line {first_line + wrong[0]}, column '{column.name}'{more}"
         expected = "a number in each row, or a date in each, as 2024-03-01 10:00:00.125"
         hint = "write times so, or name another column (input.time)"
         raise InputError("rows have no time", field="input.time", found=found, expected=expected, hint=hint)
@@ -253,9 +251,8 @@ def rate_of(
     if given:
         _check_given(times, steps, given, first_line)
         return given
-    sfreq = (
-        float(f"{(rows - 1) / (times[-1] - times[0]):.12g}") if rows > 1 and times[-1] > times[0] else np.nan
-    )
+    rising = rows > 1 and times[-1] > times[0]
+    sfreq = float(f"{(rows - 1) / (times[-1] - times[0]):.12g}") if rising else np.nan
     if said and _are_packets(times, steps, said):
         return said
     if not usual > 0 or not sfreq > 0:
@@ -320,9 +317,7 @@ def _refuse_jumps(counter: Any, first_line: int) -> None:
     jumps = np.flatnonzero(~again & (steps != usual))
     if len(jumps) and usual > 0:
         at = int(jumps[0])
-        found = (
-            f"line {first_line + at + 1} counts {counter[at + 1]:g} after {counter[at]:g}"
-            + f", and jumps {len(jumps) - 1:,} times more" * (len(jumps) > 1)
-        )
+        more = f", and jumps {len(jumps) - 1:,} times more" * (len(jumps) > 1)
+        found = f"line {first_line + at + 1} counts {counter[at + 1]:g} after {counter[at]:g}{more}"
         hint = "fill the gaps, or split the file there into runs"
         raise InputError("samples are lost", found=found, expected=f"steps of {usual:g}", hint=hint)

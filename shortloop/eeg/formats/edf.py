@@ -36,9 +36,7 @@ class EdfInput(SignalInput, FilesInput):
         header = EdfHeader.read(file)
         read = mne.io.read_raw_bdf if header.bdf else mne.io.read_raw_edf
         if header.names and all(name.endswith(b"Annotations") for name in header.names):
-            hint = (
-                "write them to NAME_events.tsv (onset, trial_type) beside their recording, and move this file"
-            )
+            hint = "write them to NAME_events.tsv beside their recording, and move this file elsewhere"
             raise InputError("the file has annotations alone, and no signal", hint=hint)
         raw = in_its_encoding(partial(read, file, infer_types=True))
         if any(name.endswith(".") for name in raw.ch_names):

@@ -145,9 +145,8 @@ def _trials(
         hint = f"name what all trials have, at most {span}; or leave short trials out, and {hint}"
     odd = same.index(False)
     problem = "trials differ in length or time"
-    found = f"trial {odd + 1}: {' × '.join(map(str, trials[odd].shape))}, {len(times[odd])} times" + "".join(
-        f" from {time:g} s" for time in times[odd][:1]
-    )
+    found = f"trial {odd + 1}: {' × '.join(map(str, trials[odd].shape))}, {len(times[odd])} times"
+    found += "".join(f" from {time:g} s" for time in times[odd][:1])
     expected = f"{channels} channels × {len(first)} samples from {first[0]:g} s, as the first"
     raise InputError(problem, field="trial", found=found, expected=expected, hint=hint)
 

@@ -73,9 +73,8 @@ class TableInput(FeaturesInput):
 
         with reading(file, None):
             table = self._table(file)
-        columns = [
-            _texts(table[name]) if name else [""] * len(table) for name in (self.participant, self.phase)
-        ]
+        named = self.participant, self.phase
+        columns = [_texts(table[name]) if name else [""] * len(table) for name in named]
         return [*dict.fromkeys(zip(*columns, strict=True))]
 
     def _table(self, file: Path) -> Any:

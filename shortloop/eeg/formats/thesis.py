@@ -101,7 +101,6 @@ def _check_category(numbers: list[Any], names: list[str]) -> None:
     pairs = set(zip(numbers, names))
     if len(numbers) != len(names) or len(pairs) != len(set(names)) or len(pairs) != len(set(numbers)):
         problem = "category and category_name do not agree"
-        found = f"{len(numbers)} and {len(names)} trials; pairs " + ", ".join(
-            f"{number:g} {name}" for number, name in sorted(pairs, key=str)[:10]
-        )
+        some = ", ".join(f"{number:g} {name}" for number, name in sorted(pairs, key=str)[:10])
+        found = f"{len(numbers)} and {len(names)} trials; pairs {some}"
         raise InputError(problem, field="category", found=found, hint="save the classification data again")

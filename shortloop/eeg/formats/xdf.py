@@ -186,11 +186,9 @@ def _breaks(stamps: Any, name: str) -> Any:
     steps = np.diff(stamps)
     back = np.flatnonzero(steps < -PAUSE)
     if len(back) or not np.isfinite(stamps).all():
-        found = (
-            f"by {-steps[back[0]]:.3g} s after sample {back[0]}"
-            if len(back)
-            else "values that are not numbers"
-        )
+        found = "values that are not numbers"
+        if len(back):
+            found = f"by {-steps[back[0]]:.3g} s after sample {back[0]}"
         raise InputError(f"time stamps of {name} go back", found=found, hint="split the recording there")
     return np.flatnonzero(steps > max(PAUSE, 2 * float(np.median(steps)))) + 1
 

@@ -98,10 +98,8 @@ def _questions(scan: Scan, lines: list[str]) -> Iterator[str]:
         counts, likely = in_words(scan.classes.counts.items()), scan.classes.likely()[:2]
         example = f", for example: classes = {toml_value(likely)}"
         if len(likely) < 2:
-            example = (
-                ", which takes two or more: a table NAME_events.tsv beside each recording can name them, "
-                "with the columns onset (s) and trial_type"
-            )
+            table = "a table NAME_events.tsv beside each recording, with the columns onset (s) and trial_type"
+            example = f", which takes two or more; {table}, can name them"
         found = counts or "none that are in all recordings"
         yield ask(f"Which events are the classes? Found: {found}.", CLASSES, example)
 

@@ -91,9 +91,8 @@ def _of_annotations(raw: Any, wanted: dict[str, int]) -> Found | None:
     of_events = {name: number for name, number in ids.items() if name not in stretches}
     events, _ = mne.events_from_annotations(raw, event_id=of_events, regexp=None)
     # Events of a class that is called "bad" are no stretches to leave out.
-    raw.annotations.delete(
-        np.flatnonzero([NO_EVENTS.match(name) is not None and name in wanted for name in names])
-    )
+    odd = [NO_EVENTS.match(name) is not None and name in wanted for name in names]
+    raw.annotations.delete(np.flatnonzero(odd))
     return Found("annotations", events, ids, seen)
 
 
@@ -234,10 +233,7 @@ def rows_that_pass(table: pd.DataFrame, query: str | None) -> np.ndarray:
     found: np.ndarray = passing.fillna(False).to_numpy(dtype=bool)
     if not found.any():
         what = f"{query}: true for none of {len(table)} rows with the columns {columns}"
-        hint = (
-            "look at the values of these columns: numbers are compared with numbers, texts with texts "
-            "in quotes"
-        )
+        hint = "look at their values: numbers are compared with numbers, texts with texts in quotes"
         raise InputError("no event passes the query", field="input.event_query", found=what, hint=hint)
     return found
 

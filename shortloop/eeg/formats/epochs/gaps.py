@@ -60,10 +60,7 @@ def align_to_samples(raw: Any, table: Path | None) -> None:
     told = f"pauses: {len(pauses)}, the first of {first}" if first else f"up to {np.abs(off).max():.3g} s off"
     if table is not None:
         wrong = "the recording has pauses, and a table of events: its onsets may count the pauses or not"
-        advice = (
-            "if the recording has annotations, say event_source = 'annotations'; else export it without "
-            "pauses"
-        )
+        advice = "say event_source = 'annotations' if the recording has any; else export it without pauses"
         raise InputError(wrong, field="input.event_source", found=f"{told}; {table.name}", hint=advice)
     texts = [each for record in _annotations(read, header) for each in _events(record)]
     onset, duration, text = zip(*texts, strict=True) if texts else ((), (), ())
@@ -125,6 +122,5 @@ def mark_gaps(raw: Any) -> None:
 
 def is_mark(name: str) -> bool:
     """True if this marks a stretch or a boundary, and is no event."""
-    return bool(
-        BOUNDARY.fullmatch(name) or NUMBER.fullmatch(name) or name.lower().startswith(("bad", "edge"))
-    )
+    is_boundary = BOUNDARY.fullmatch(name) or NUMBER.fullmatch(name)
+    return is_boundary is not None or name.lower().startswith(("bad", "edge"))

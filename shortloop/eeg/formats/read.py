@@ -194,10 +194,6 @@ def read_features_of_phases(
         raise InputError(problem, field="input.format", hint="read it with read_epochs")
     settings.warm_up()
 
-    def declared(file: Path, participant: str) -> int:
-        with explain_other_format(file, settings):
-            return settings.declared(file, participant)
-
     def read(phase: str) -> Features:
         file, *labels = files[phase]
         found = find_trials(settings, file, next(iter(labels), None), participant, phase)
@@ -208,12 +204,12 @@ def read_features_of_phases(
         return features
 
     with ExitStack() as until_read:
-        started = {
-            phase: until_read.enter_context(
-                start_reading(partial(read, phase), paths, participant=participant, declared=declared)
+        started = {}
+        for phase, paths in files.items():
+            reader = start_reading(
+                partial(read, phase), paths, participant=participant, declared=settings.declared
             )
-            for phase, paths in files.items()
-        }
+            started[phase] = until_read.enter_context(reader)
         return {phase: wait() for phase, wait in started.items()}
 
 

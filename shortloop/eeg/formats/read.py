@@ -113,14 +113,14 @@ def read_parts(
             found = [place for each, place in zip(files, places, strict=True) if each == file]
             sizes = [] if found else [BESIDE_BYTES * file.stat().st_size]
             for place in found:
-                with reading(file, participant, place), explain_other_format(file, settings):
+                with reading(file, participant), explain_other_format(file, settings):
                     sizes.append(settings.declared(place, participant))
             return sum(sizes)
 
         def read() -> T:
             parts = []
             for file, place in zip(files, places, strict=True):
-                with reading(file, participant, place), explain_other_format(file, settings):
+                with reading(file, participant), explain_other_format(file, settings):
                     parts.append(replace(settings.read_part(place, participant, classes), file=file))
             return finish(parts)
 

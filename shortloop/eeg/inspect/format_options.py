@@ -31,7 +31,6 @@ TIMES = ("onset", "duration", "sample", "response_time")
 LONGEST = 0.05  # s from one sample to the next; on average, if rows come in packets or are lost
 FEWEST_ROWS = 100  # of a recording that lacks something
 EVEN = 0.5  # of a step that most steps may differ
-UNITS = ("s", "ms", "us", "ns")
 DEFAULTS: dict[str, object] = {"time_unit": "s", "unit": "µV", "label": "label", "drop": []}
 LABELS = (
     *("label", "labels", "class", "classes", "y", "target"),
@@ -181,7 +180,7 @@ def _unit_of_times(dialect: delimited.Dialect, name: str, decimal: str) -> str |
     if usual > 0 and even:
         if scale != 1.0:
             return "s" if usual * scale <= LONGEST else None
-        return next((unit for unit in UNITS if usual * SECONDS[unit] <= LONGEST), None)
+        return next((unit for unit in SECONDS if usual * SECONDS[unit] <= LONGEST), None)
     rising = len(times) >= FEWEST_ROWS and times[-1] > times[0]
     return "s" if rising and (times[-1] - times[0]) / len(steps) * scale <= LONGEST else None
 

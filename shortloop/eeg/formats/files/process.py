@@ -105,21 +105,20 @@ def located(participant: str | None, file: str | None) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def reading(file: Path, participant: str | None, place: Path | None = None) -> Iterator[None]:
-    """Turn errors into an `InputError` that names participant and file, and not the link `place` to it."""
+def reading(file: Path, participant: str | None) -> Iterator[None]:
+    """Turn errors into an `InputError` that names participant and file, and no link to it."""
     _report(file)
-    links = None if place is None or place == file else place.parent
     with located(participant, str(file)):
         try:
             yield
         except MemoryError:
             raise
         except InputError as error:
-            if links and error.file and Path(error.file).is_relative_to(links):
+            if error.file and LINKED.search(error.file):
                 error.file = str(file)
             raise
         except Exception as error:
-            raise _unreadable(error, place) from error
+            raise _unreadable(error) from error
     _report(None)
 
 
@@ -129,9 +128,8 @@ def _report(file: Path | None) -> None:
         state[0] = files.index(file) if file in files else -1
 
 
-def _unreadable(error: Exception, place: Path | None = None) -> InputError:
-    said = str(error) if place is None else str(error).replace(f"{place.parent}{os.sep}", "")
-    found = f"{type(error).__name__}: {' '.join(said.split())[:300]}"
+def _unreadable(error: Exception) -> InputError:
+    found = f"{type(error).__name__}: {' '.join(LINKED.sub('', str(error)).split())[:300]}"
     hint = "check that the file is whole and of the format that the study names"
     hint = "ask its owner for access" if isinstance(error, PermissionError) else hint
     return InputError("the file cannot be read", found=found, hint=hint)

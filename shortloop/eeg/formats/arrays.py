@@ -54,15 +54,13 @@ class ArraysInput(FeaturesInput):
         return numpy_files.declared(file, KEYS)
 
     def find_in(self, file: Path, labels: Path | None, participant: str, phase: str) -> Found:
-        import numpy as np
-
         arrays = _arrays(file, labels)
         data, y = arrays["X"], arrays["y"]
         _check(**arrays)
-        bins = np.moveaxis(data, 2, 0) if data.ndim == 3 else data[np.newaxis]
+        bins = data.transpose(2, 0, 1) if data.ndim == 3 else data[None]
         numbered = (f"feature {number}" for number in range(1, bins.shape[2] + 1))
         names = map(numpy_files.as_text, arrays["names"]) if "names" in arrays else numbered
-        times = arrays["t"].astype(np.float64) if "t" in arrays else None
+        times = arrays["t"].astype("float64") if "t" in arrays else None
         return Found([numpy_files.as_text(value) for value in y], tuple(names), bins, times)
 
 
@@ -87,8 +85,6 @@ def _arrays(file: Path, labels: Path | None) -> dict[str, np.ndarray]:
 def _check(
     X: np.ndarray, y: np.ndarray, names: np.ndarray | None = None, t: np.ndarray | None = None
 ) -> None:
-    import numpy as np
-
     bins = X.shape[2] if X.ndim == 3 else 1
     fits = X.ndim in (2, 3) and y.shape == X.shape[:1]
     fits = fits and (names is None or names.shape == X.shape[1:2]) and (t is None or t.shape == (bins,))
@@ -98,7 +94,7 @@ def _check(
         expected = "X (trials, features[, bins]), y (trials), names (features), t (bins)"
         raise InputError("the arrays do not fit together", field="X", found=found, expected=expected)
     numpy_files.refuse_other_types({"X": X} if t is None else {"X": X, "t": t})
-    if t is not None and np.abs(t.astype(np.float64)).max(initial=0) >= FAR:
+    if t is not None and abs(t.astype("float64")).max(initial=0) >= FAR:
         problem = "times of bins cannot be meant in seconds"
         found = f"from {t.min():g} to {t.max():g}"
         expected = f"less than {FAR:g} s from the event"

@@ -153,9 +153,7 @@ def _trials(
 
 def _arrays(value: Any, dimensions: int = 2) -> list[Any]:
     """List a cell array of arrays, or an array with one more dimension."""
-    import numpy as np
-
-    return [value] if isinstance(value, np.ndarray) and value.ndim == dimensions else list(value)
+    return [value] if getattr(value, "ndim", 0) == dimensions else list(value)
 
 
 def _types(struct: dict[str, Any], names: list[str]) -> list[str]:

@@ -52,8 +52,6 @@ class TableInput(FeaturesInput):
         return self.unit
 
     def find_in(self, file: Path, labels: Path | None, participant: str, phase: str) -> Found:
-        import numpy as np
-
         table = self._rows(self._table(file), participant, phase)
         given = {self.label, self.participant, self.phase, *self.drop}
         features = table[[name for name in table.columns if name not in given]]
@@ -64,7 +62,7 @@ class TableInput(FeaturesInput):
             expected = "numbers in each row of each feature"
             hint = "drop columns that are no features (input.drop), or repair the file"
             raise InputError(problem, field="input.drop", found=found, expected=expected, hint=hint)
-        values = features.to_numpy(np.float64)[np.newaxis]
+        values = features.to_numpy("float64")[None]
         return Found(_texts(table[self.label]).tolist(), tuple(features.columns), values)
 
     def participants_in(self, file: Path) -> list[tuple[str, str]]:

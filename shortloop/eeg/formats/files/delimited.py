@@ -179,18 +179,17 @@ def decimal_sign(texts: Iterable[str], separator: str, field: str, hint: str = A
 
 def numbers(texts: Any, decimal: str) -> Any:
     """Convert a column to float64; NaN for anything but numbers with this decimal sign."""
-    import numpy as np
     import pandas as pd
 
     if getattr(texts.dtype, "kind", "O") in "iuf":
-        return texts.to_numpy(dtype=np.float64)
+        return texts.to_numpy(dtype="float64")
     group = f"[{'.,'.replace(decimal, '')}{SPACES}]"
     whole = rf"(?:\d+|\d{{1,3}}(?:{group}\d{{3}})+)"
     form = rf"[+-]?(?:{whole}(?:\{decimal}\d*)?|\{decimal}\d+)(?:[eE][+-]?\d+)?"
     written = texts.fillna("").astype(str).str.strip()
     plain = written.where(written.str.fullmatch(form), "nan")
     plain = plain.str.replace(group, "", regex=True).str.replace(decimal, ".", regex=False)
-    return pd.to_numeric(plain, errors="coerce").to_numpy(dtype=np.float64)
+    return pd.to_numeric(plain, errors="coerce").to_numpy(dtype="float64")
 
 
 def read_table(file: Path, dialect: Dialect, *, texts: Collection[str] | None = None) -> Any:

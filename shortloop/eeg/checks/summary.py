@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -65,33 +65,28 @@ def summarize(
         counts = Counter(map(int, labels))
         return {name: counts[index] for index, name in enumerate(recording.classes)}
 
-    common: dict[str, Any] = {
-        "participant": participant,
-        "phase": phase,
-        "file": file,
-        "trials": trials(recording.labels),
-        "warnings": tuple(warnings),
-        "unit": recording.unit,
-    }
-    if isinstance(recording, Epochs):
-        of_file = recording.trial_info.get("file")
-        runs = () if of_file is None else enumerate(files)
-        return RecordingSummary(
-            **common,
-            kind="epochs",
-            channels=tuple(recording.channels),
-            sfreq=float(recording.sfreq),
-            tmin=float(recording.times[0]),
-            samples=int(recording.data.shape[2]),
-            accounts=tuple(recording.accounts),
-            amplitude=typical_amplitude(recording.data),
-            runs=tuple(
-                {"file": name, "trials": trials(recording.labels[of_file == at])} for at, name in runs
-            ),
-        )
-    kind = recording.kind
-    bins = int(recording.data.shape[0])
-    features = int(recording.data.shape[2])
-    names = tuple(recording.names)
-    times = tuple(map(float, recording.times))
-    return RecordingSummary(**common, kind=kind, bins=bins, features=features, names=names, times=times)
+    summary = RecordingSummary(
+        participant=participant,
+        phase=phase,
+        kind="epochs" if isinstance(recording, Epochs) else recording.kind,
+        file=file,
+        trials=trials(recording.labels),
+        warnings=tuple(warnings),
+        unit=recording.unit,
+    )
+    if not isinstance(recording, Epochs):
+        bins, _, features = recording.data.shape
+        times = tuple(map(float, recording.times))
+        return replace(summary, bins=bins, features=features, names=tuple(recording.names), times=times)
+    of_file = recording.trial_info.get("file")
+    runs = () if of_file is None else enumerate(files)
+    return replace(
+        summary,
+        channels=tuple(recording.channels),
+        sfreq=float(recording.sfreq),
+        tmin=float(recording.times[0]),
+        samples=int(recording.data.shape[2]),
+        accounts=tuple(recording.accounts),
+        amplitude=typical_amplitude(recording.data),
+        runs=tuple({"file": name, "trials": trials(recording.labels[of_file == at])} for at, name in runs),
+    )

@@ -18,15 +18,9 @@ TWINS = 0.05  # s; no stimulus is repeated so fast, but codes bounce, and severa
 
 def trial_digests(*parts: FloatArray) -> list[list[bytes | None]]:
     """Hash each trial that may equal another one; None for the others. Parts are (trials, ...)."""
-    return _digests(parts, [list(map(_some, data.shape[1:])) for data in parts])
-
-
-def _digests(parts: Sequence[FloatArray], some: Sequence[list[list[int]]]) -> list[list[bytes | None]]:
-    """As `trial_digests`; samples at `some` places of each axis tell most trials apart."""
-    marks = [
-        [each.tobytes() for each in data[np.ix_(range(len(data)), *places)]]
-        for data, places in zip(parts, some, strict=True)
-    ]
+    # Samples at some places of each axis tell most trials apart.
+    some = [data[np.ix_(range(len(data)), *map(_some, data.shape[1:]))] for data in parts]
+    marks = [[each.tobytes() for each in trials] for trials in some]
     known = Counter(mark for each in marks for mark in each)
 
     def digest(trial: FloatArray) -> bytes | None:
@@ -88,9 +82,8 @@ def overlaps(training: Mapping[str, FloatArray], decoded: Mapping[str, FloatArra
 
 def feature_digests(*parts: FloatArray) -> list[list[bytes | None]]:
     """As `trial_digests`, of the first, middle and last bins of features (bins, trials, features)."""
-    some = [sorted({0, len(data) // 2, len(data) - 1}) for data in parts]
-    trials = [np.moveaxis(data[bins], 1, 0) for data, bins in zip(parts, some, strict=True)]
-    return _digests(trials, [[[*range(len(b))], _some(each.shape[2])] for b, each in zip(some, trials)])
+    some = (data[sorted({0, len(data) // 2, len(data) - 1})] for data in parts)
+    return trial_digests(*(np.moveaxis(bins, 1, 0) for bins in some))
 
 
 def refuse_same_features(data: FloatArray, phase: str) -> None:

@@ -236,15 +236,11 @@ def _features_of(
     names = found.trials
     counts = Counter(names)
     if missing := [name for name in classes if name not in counts]:
-        unknown = sorted(counts.keys() - set(classes))
-        raise InputError(
-            f"the {phase} phase has no trials of {', '.join(missing)}"
-            + (f", but of {', '.join(unknown)}" if unknown else ""),
-            field=settings.classes_in,
-            found=", ".join(f"{counts[name]} {name}" for name in sorted(counts)) or "no trials",
-            expected=f"trials of {', '.join(classes)}",
-            hint="write the classes in the study file as the file spells them",
-        )
+        problem = f"the {phase} phase has no trials of {', '.join(missing)}"
+        seen = ", ".join(f"{counts[name]} {name}" for name in sorted(counts)) or "no trials"
+        expected = f"trials of {', '.join(classes)}"
+        hint = "write the classes in the study file as the file spells them"
+        raise InputError(problem, field=settings.classes_in, found=seen, expected=expected, hint=hint)
     index = {name: number for number, name in enumerate(classes)}
     chosen = np.array([trial for trial, name in enumerate(names) if name in index], dtype=np.intp)
     span = found.span if len(chosen) == len(names) else None

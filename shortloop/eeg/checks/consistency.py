@@ -92,15 +92,13 @@ def check_trials(
     """Check that every class has enough trials for the folds."""
     needed = trials_needed(folds, inner_folds)
     inner = f" and {inner_folds} inner folds" if inner_folds else ""
-    facts = {
-        "field": "decoding.folds",
-        "expected": f"at least {needed} for {folds} folds{inner}",
-        "hint": "ask for fewer folds, or leave the participant out",
-    }
+    field, hint = "decoding.folds", "ask for fewer folds, or leave the participant out"
+    expected = f"at least {needed} for {folds} folds{inner}"
     for summary in summaries:
         problem = f"too few trials of a class in the {summary.phase} phase"
         for name in [name for name, count in summary.trials.items() if count < needed]:
-            report(refuse, summary, problem, found=f"{summary.trials[name]} trials of {name}", **facts)
+            found = f"{summary.trials[name]} trials of {name}"
+            report(refuse, summary, problem, field=field, found=found, expected=expected, hint=hint)
 
 
 def uneven_classes(summary: RecordingSummary) -> str:

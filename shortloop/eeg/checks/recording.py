@@ -217,16 +217,11 @@ def _warn_of_flat(flat: np.ndarray, channels: Sequence[str], participant: str) -
 
 
 def _warn_of_copies(data: np.ndarray, has_signal: np.ndarray, channels: Sequence[str]) -> None:
-    digests = (
-        blake3(data[:, index].tobytes()).digest() if has_signal[index] else None
-        for index in range(len(channels))
-    )
+    digests = (blake3(data[:, at].tobytes()).digest() if on else None for at, on in enumerate(has_signal))
     if copies := copies_of(digests):
-        named = [f"{channels[at]} of {channels[first]}" for at, first in copies.items()]
-        warn(
-            f"channels are copies of others: {short_list(named, NAMED)}: one "
-            "input was recorded or exported twice; leave the copies out (input.drop)"
-        )
+        named = short_list([f"{channels[at]} of {channels[first]}" for at, first in copies.items()], NAMED)
+        cause = "one input was recorded or exported twice"
+        warn(f"channels are copies of others: {named}: {cause}; leave the copies out (input.drop)")
 
 
 def _named(names: Sequence[str]) -> str:

@@ -36,7 +36,6 @@ READERS = {"antio", "curryreader", "mffpy", "pyxdf"}
 LOADED_WITH_LIBRARY = {
     "shortloop/exax/patches/machine_code.py",
     *(f"{name.rpartition('.')[0].replace('.', '/')}.py" for name in ENGINES.values()),
-    "shortloop/engines/dask_results.py",
     "shortloop/engines/submitit_engine.py",
 }
 

@@ -41,8 +41,7 @@ from shortloop.cli.parameters import (
     Until,
     Vary,
 )
-from shortloop.cli.prepared import prepared
-from shortloop.plan.selection import FAIL_FAST, Selection
+from shortloop.plan.selection import FAIL_FAST, Selection, prepared
 from shortloop.project.system_errors import need_files
 
 app = typer.Typer()
@@ -286,9 +285,14 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Write a job with its provenance, to archive it: results, code, options, versions and hashes."""
-    from shortloop.cli.export import export_job
+    from shortloop.cli.output import print_json, print_lines
+    from shortloop.provenance import write_crate
 
-    export_job(job, ro_crate, inputs, as_json)
+    write_crate(job, ro_crate, inputs)
+    if as_json:
+        print_json(job=job, file=ro_crate)
+    else:
+        print_lines(f"written: {ro_crate}, a Workflow Run RO-Crate of {job} and all that it was made from")
 
 
 @app.command()

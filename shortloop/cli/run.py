@@ -16,7 +16,6 @@ from shortloop.keys.methods import chosen_script
 from shortloop.plan.selection import Selection
 from shortloop.project.project import configuration_file
 from shortloop.run.termination import check_disk_space
-from shortloop.settings.paths import SETTINGS_VARIABLE
 from shortloop.store.workdir import HELD, only_run
 
 NEEDED = b"needed"
@@ -30,9 +29,7 @@ def run_script(
         raise InputError("settings file not found", file=settings, hint="correct the path")
     script = chosen_script(script)
     environ = {**environ, "USER": user()}  # exax signs its lists of jobs with it
-    if settings is not None:
-        environ[SETTINGS_VARIABLE] = str(settings.absolute())
-    selection.into(environ)
+    selection.into(environ, settings)
     # No other run starts while the server of this run exists.
     with only_run(script):
         status = _run(script, environ, bool(selection.words))

@@ -18,7 +18,6 @@ from shortloop.project.project import configuration, write_atomically
 from shortloop.report.deliver import results_folder
 from shortloop.run.progress import terminal_width
 from shortloop.run.termination import check_disk_space, print_error
-from shortloop.settings.paths import SETTINGS_VARIABLE
 from shortloop.store.workdir import only_run
 from shortloop.sweep.findings import Outcome, csv_text, differing, shown_number
 from shortloop.sweep.grid import Combination, Grid, parse_grid
@@ -45,9 +44,7 @@ def run_sweep(script: str, file: Path | None, vary: Sequence[str], together: Seq
     combinations = grid.combinations()
     check_disk_space()
     environ = {"USER": user()}
-    if file is not None:
-        environ[SETTINGS_VARIABLE] = str(file.absolute())
-    Selection().into(environ)
+    Selection().into(environ, file)
     progress = Progress(len(combinations))
     checked = check_combinations(script, combinations, environ, progress)
     if any(each.problem for each in checked.values()):

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import math
 import time
 import uuid
-from asyncio import CancelledError as Cancelled
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import CancelledError
-from typing import Any, TypeVar
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import dask
 import distributed
@@ -17,7 +18,6 @@ from distributed.security import Security
 
 from shortloop.base.errors import TransientError
 from shortloop.base.plain import Plain
-from shortloop.engines.dask_results import Results
 from shortloop.engines.engine import BUSY, Asked, Computed, Engine, Resources, connected
 from shortloop.engines.handed_out import HandedOut
 from shortloop.engines.probe import CALL, arguments, reply_of
@@ -27,7 +27,12 @@ from shortloop.settings.engine import EngineSettings
 from shortloop.units.messages import HERE, Parcel, Reply, Work
 from shortloop.units.queue import Batches
 
+if TYPE_CHECKING:
+    Future = distributed.Future[Any]
+
 ANSWER = 8.0  # s that the scheduler may take to answer
+PATIENCE = 5.0  # s that it may take for a result, the first time that it is asked
+AT_A_TIME = 16  # results that are fetched, or wait to be taken
 SLOW, QUIET = 10.0, 20.0  # s after which a worker is given nothing more, and after which it is named
 AHEAD = 2  # batches for each worker, so that none waits for the next
 LOOK_EVERY = 1.0  # s: how many workers there are
@@ -41,7 +46,7 @@ QUIETLY = {  # monitoring that a cluster for a run does without; it takes a tent
     "distributed.admin.system-monitor.interval": "10s",
     "distributed.worker.memory.monitor-interval": "1s",
 }
-LOST = (OSError, Cancelled, CancelledError, distributed.client.ClosedClientError)
+LOST = (OSError, asyncio.CancelledError, CancelledError, distributed.client.ClosedClientError)
 T = TypeVar("T")
 
 
@@ -224,6 +229,64 @@ class DaskEngine(Engine):
         first = max(ago, key=lambda address: ago[address])
         when = time.strftime("%H:%M:%S", time.localtime(time.time() - ago[first]))
         return f"no worker of Dask's scheduler at {self._where} is heard of; {first} was at {when}"
+
+
+class Results:
+    """What came of each task, fetched side by side: one that its worker does not give holds up no other."""
+
+    def __init__(self, client: distributed.Client) -> None:
+        self._client: Any = client
+        self._came: SimpleQueue[tuple[Future, object]] = SimpleQueue()
+        self._slots = asyncio.Semaphore(AT_A_TIME)
+
+    def add(self, future: Future) -> None:
+        self._client.loop.add_callback(self._follow, future)
+
+    def has_ready(self) -> bool:
+        return not self._came.empty()
+
+    def next(self, seconds: float) -> tuple[Future, object] | None:
+        """Return the next task and its result; None if there is none within so many seconds."""
+        try:
+            future, result = self._came.get(timeout=seconds)
+        except Empty:
+            return None
+        if not isinstance(result, BaseException):
+            self._client.loop.add_callback(self._slots.release)
+        return future, result
+
+    async def _follow(self, future: Future) -> None:
+        try:
+            result = await self._result(future)
+        except BaseException as error:
+            result = error
+        self._came.put((future, result))
+
+    async def _result(self, future: Future) -> object:
+        """Wait for a task, and ask for its result until it comes; then a slot is taken.
+
+        Its worker may be stopped or gone. The scheduler would go on asking that for minutes; asked again, it
+        asks another one, which may have computed the task meanwhile. A client's own `gather` asks for results
+        together, so that all of them would wait.
+        """
+        seconds = PATIENCE
+        while True:
+            await distributed.wait([future])
+            if future.status == "error":
+                return await future.exception()
+            await self._slots.acquire()
+            answer: Any = {}
+            try:
+                async with asyncio.timeout(seconds):
+                    answer = await self._client.scheduler.gather(keys=[future.key])
+            except TimeoutError:
+                seconds *= 2
+            finally:
+                if answer.get("status") != "OK":
+                    self._slots.release()
+            if answer.get("status") == "OK":
+                return answer["data"][future.key]
+            await asyncio.sleep(seconds / PATIENCE)
 
 
 def _reply(result: Any) -> Reply:

@@ -6,8 +6,10 @@ import json
 import os
 from collections.abc import Mapping, MutableMapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from shortloop.base.errors import InputError
+from shortloop.settings.paths import SETTINGS_VARIABLE
 
 FAIL_FAST = "SHORTLOOP_FAIL_FAST"  # environment variable: start no job after a failed one
 SELECTION = "SHORTLOOP_SELECTION"  # environment variable with the selection of a run or plan
@@ -40,7 +42,10 @@ class Selection:
         given = [*named, *(("--force", each) for each in self.force)]
         return " ".join(f"{name} {value}" for name, value in given if value)
 
-    def into(self, environ: MutableMapping[str, str]) -> None:
+    def into(self, environ: MutableMapping[str, str], settings: Path | None = None) -> None:
+        """Set what a build script reads of the environment: its settings file, if one is given, and this."""
+        if settings is not None:
+            environ[SETTINGS_VARIABLE] = str(settings.absolute())
         environ.pop(SELECTION, None)
         if self.words:
             environ[SELECTION] = json.dumps(asdict(self))
@@ -56,3 +61,11 @@ class Selection:
         except (ValueError, TypeError, AttributeError):
             problem, hint = "invalid selection of jobs", f"unset {SELECTION}, and use `shortloop run --until`"
             raise InputError(problem, field=SELECTION, found=text, hint=hint) from None
+
+
+def prepared(script: str | None, settings: Path | None, selection: Selection) -> str:
+    """The build script, after setting the environment that it reads."""
+    from shortloop.keys.methods import chosen_script
+
+    selection.into(os.environ, settings)
+    return script or chosen_script(None)

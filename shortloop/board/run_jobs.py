@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from shortloop.board.graph import BUILT, FAILED, LEFT, RUNNING, WAITING, Key, Node
 from shortloop.exax.cost import progress_of
+from shortloop.exax.job_output import working_folders
 from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE
 from shortloop.project.project import DELETED, FINISHED, SET_ASIDE, configuration
 from shortloop.run.runs import RUNNING as RUN_GOES_ON
@@ -121,7 +122,7 @@ def jobs_of(number: int, record: RunRecord, end: str) -> RunJobs:
     known = {job.job for job in recorded}
     begun = [] if end == "0" else [each for each in _begun(record) if each.job not in known]
     goes_on = end == RUN_GOES_ON
-    working = _current_folders() if goes_on else set()
+    working = working_folders() if goes_on else set()
     jobs = [*_merged(plan.jobs, recorded, begun, working, goes_on)]
     workdirs, facts = configuration().workdirs, {each.job: each for each in begun}
     for name in {job.job for job in jobs} - facts.keys():
@@ -209,14 +210,6 @@ def _is_working(folder: Path, began: float, working: set[str]) -> bool:
     with suppress(OSError):  # the folders of other users' processes cannot be read
         return os.geteuid() not in (0, folder.stat().st_uid)
     return False
-
-
-def _current_folders() -> set[str]:
-    found = set()
-    for name in filter(str.isdecimal, os.listdir("/proc")):
-        with suppress(OSError):  # it has ended, or is another user's
-            found.add(os.readlink(f"/proc/{name}/cwd"))
-    return found
 
 
 def folder_of(job: str) -> Path:

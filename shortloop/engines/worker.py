@@ -31,6 +31,7 @@ from shortloop.engines.engine_lifetime import environment
 from shortloop.units.machine_facts import with_surroundings
 from shortloop.units.messages import STALE, JobWork, Mirrored, Missing, Parcel, Reply, Work
 from shortloop.units.node_cache import INSIDE, Mirror, NodeCache, check_place
+from shortloop.units.process_ends import proc_fields
 
 if TYPE_CHECKING:
     from shortloop.units.listing import Listing
@@ -83,11 +84,10 @@ def _limited(connection: Connection, memory: float) -> str:
 def _memory_of(process: int) -> float:
     """Bytes of a process that no file backs; 0 if it has ended."""
     try:
-        lines = Path(f"/proc/{process}/status").read_text(encoding="ascii", errors="replace").splitlines()
+        fields = proc_fields(f"/proc/{process}/status")
     except OSError:
         return 0.0
-    fields = dict(line.partition(":")[::2] for line in lines)
-    return 1024.0 * sum(int(fields.get(name, "0").split()[0]) for name in ("RssAnon", "RssShmem"))
+    return 1024.0 * (fields.get("RssAnon", 0) + fields.get("RssShmem", 0))
 
 
 class _Processes:

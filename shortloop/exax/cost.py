@@ -22,7 +22,7 @@ from shortloop.exax.patches import patch
 from shortloop.stages.needs import Needs
 from shortloop.stages.records import RECORD, Work
 from shortloop.store.setup import json_object
-from shortloop.units.process_ends import process_of
+from shortloop.units.process_ends import proc_fields, process_of, processes
 from shortloop.units.queue import PROGRESS
 
 COSTS = ".cost"  # file in the folder of a job that has ended: what its processes used
@@ -48,7 +48,7 @@ def note_costs() -> None:
     def execute_process(original: Any, workdir: str, job: str, *arguments: Any, **more: Any) -> Any:
         result = original(workdir, job, *arguments, **more)
         with contextlib.suppress(OSError, ValueError):
-            counted = _fields("/proc/self/io")  # with the children that have ended
+            counted = proc_fields("/proc/self/io")  # with the children that have ended
             costs = {name: counted[theirs] for theirs, name in COUNTED.items() if theirs in counted}
             said = json.dumps({"cpu_seconds": cpu_seconds(), **costs, **({"work": WORK} if WORK else {})})
             Path(workdir, job, COSTS).write_text(said, encoding="ascii")
@@ -122,7 +122,7 @@ class Meter:
             pause = max(min(look * FIRST_LOOK, LOOK_EVERY), spent / share)
 
     def _look(self) -> None:
-        present = _processes()
+        present = processes()
         if self._runner not in present:
             if (found := runner()) is None:
                 return
@@ -140,11 +140,11 @@ class Meter:
         totals: dict[int, int] = {}
         for process, first in [*self._processes.items()]:
             with contextlib.suppress(OSError, KeyError):
-                now = _fields(f"/proc/{process}/smaps_rollup")
+                now = proc_fields(f"/proc/{process}/smaps_rollup")
                 proportional = now["Pss"] + now.get("SwapPss", 0)
                 totals[first] = totals.get(first, 0) + proportional
                 # What it had more of, for itself, at some time between two looks.
-                self._keep(first, proportional + _fields(f"/proc/{process}/status")["VmHWM"] - now["Rss"])
+                self._keep(first, proportional + proc_fields(f"/proc/{process}/status")["VmHWM"] - now["Rss"])
         for first, total in totals.items():
             self._keep(first, total)
 
@@ -182,7 +182,7 @@ def limited(what: str, folder: Callable[[], Path | None], needs: Needs) -> Itera
 def _first_process(folder: Path | None) -> tuple[int, float]:
     """Return the first process of the job in a folder, and its age in seconds; zeros if there is none."""
     if folder is not None and (found := runner()) is not None:
-        for process in _processes():
+        for process in processes():
             stat = process_of(process)
             with contextlib.suppress(OSError):
                 is_job = (stat.parent, stat.group) == (found[0], process)
@@ -212,7 +212,7 @@ def runner() -> tuple[int, int] | None:
     """Find the process that loads methods and forks jobs, and when it started, in ticks."""
     with contextlib.suppress(OSError, ValueError):
         server = server_process()
-        for process in _processes():
+        for process in processes():
             stat, command = process_of(process), Path(f"/proc/{process}/cmdline")
             if stat.parent == server and b"accelerator/runner.py" in command.read_bytes():
                 return process, stat.started
@@ -223,14 +223,3 @@ def cpu_seconds() -> float:
     """Return the processor time of this process and its children that have ended."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(each.ru_utime + each.ru_stime for each in used)
-
-
-def _processes() -> set[int]:
-    return {int(name) for name in os.listdir("/proc") if name.isdecimal()}
-
-
-def _fields(file: str) -> dict[str, int]:
-    """Lines such as ``VmHWM:  1234 kB``, the unit left out."""
-    with open(file, encoding="ascii", errors="replace") as stream:
-        pairs = [line.replace(":", " ").split()[:2] for line in stream]
-    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdecimal()}

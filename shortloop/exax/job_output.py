@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from shortloop.exax.live_output import OF_EXAX, shown_line
+from shortloop.units.process_ends import processes
 from shortloop.units.unit_output import PrintedUnit, printed_units
 
 
@@ -36,9 +37,13 @@ def _pieces(units: list[PrintedUnit]) -> Iterator[tuple[str | None, int, int | N
 
 def is_running(folder: Path) -> bool:
     """True if a process has the job's folder as working directory, as all of exax's do."""
-    where = os.path.realpath(folder)
-    for name in filter(str.isdecimal, os.listdir("/proc")):
-        with contextlib.suppress(OSError):
-            if os.readlink(f"/proc/{name}/cwd") == where:
-                return True
-    return False
+    return os.path.realpath(folder) in working_folders()
+
+
+def working_folders() -> set[str]:
+    """Working directories of all processes, as far as this user may see them."""
+    found = set()
+    for process in processes():
+        with contextlib.suppress(OSError):  # it has ended, or is another user's
+            found.add(os.readlink(f"/proc/{process}/cwd"))
+    return found

@@ -27,7 +27,7 @@ from shortloop.keys.own_code import PACKAGE, ROOT
 from shortloop.project.project import configuration, project_directory
 from shortloop.store.setup import slices_configured
 from shortloop.units.messages import engine_of_run
-from shortloop.units.process_ends import Process, process_of
+from shortloop.units.process_ends import Process, process_of, processes
 
 PATIENCE = 60.0  # seconds that a server which is still starting may need
 WORTH_A_WORD = 2.0
@@ -182,7 +182,7 @@ def _watch(done: threading.Event, stream: TextIO) -> None:
 
 
 def _below(server: int) -> dict[int, Process]:
-    states = {int(name): process_of(int(name)) for name in os.listdir("/proc") if name.isdecimal()}
+    states = {each: process_of(each) for each in processes()}
     found = {}
     for process, each in states.items():
         above = process

@@ -27,6 +27,7 @@ from shortloop.stages.records import EARLIER, FAILED_UNITS, RETRIED, reserve_spa
 from shortloop.stages.results import open_result
 from shortloop.store.crash_repair import CHECKPOINTS, locked_soon
 from shortloop.store.setup import json_object
+from shortloop.units.process_ends import boot_id
 from shortloop.units.queue import Units
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ class Checkpoint:
             if str(file.relative_to(above)) not in files:
                 file.unlink()
         # Last, as a process may end before: what is done is known to be there, as long as this machine runs.
-        (self._folder / BOOT).write_text(_boot(), encoding="ascii")
+        (self._folder / BOOT).write_text(boot_id(), encoding="ascii")
         self._is_proven = True
 
     def _holds(self, proof: Proof, values: Callable[[Sequence[int]], bytes]) -> bool:
@@ -277,21 +278,17 @@ def _open_folder(
         folder = folder.with_name(f"{name}.{os.getpid()}")  # where no other job looks
         folder.mkdir()
     before, known = _text(folder / "job"), "" if units is None else units.hex()
-    is_proven = units is None or _text(folder / BOOT) == _boot()  # rows have hashes of their own
+    is_proven = units is None or _text(folder / BOOT) == boot_id()  # rows have hashes of their own
     if _text(folder / "units") != known or (before and not trusted(job.parent / before)):
         shutil.rmtree(folder / FILES, ignore_errors=True)
         for file in folder.iterdir():
             if file.name != "lock":
                 file.unlink()
         (folder / "units").write_text(known, encoding="ascii")
-        (folder / BOOT).write_text(_boot(), encoding="ascii")
+        (folder / BOOT).write_text(boot_id(), encoding="ascii")
         is_proven = True
     (folder / "job").write_text(job.name, encoding="utf-8")
     return folder, lock, is_proven
-
-
-def _boot() -> str:
-    return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
 
 
 def _proof_of(line: bytes) -> Proof | None:

@@ -25,6 +25,7 @@ from blake3 import blake3
 
 from shortloop.keys.hashing import hash_file
 from shortloop.project.project import user_cache
+from shortloop.units.process_ends import boot_id
 
 FOLDER_VARIABLE = "SHORTLOOP_NODE_CACHE"
 LIMIT_VARIABLE = "SHORTLOOP_NODE_CACHE_GB"
@@ -34,7 +35,6 @@ GRACE = 600.0  # s for which recently sent or used contents are kept: their job 
 MOST_MIRRORS = 100  # they take inodes
 INSIDE, OUTSIDE = TOPS = ("in", "out")  # folders at the top of a mirror: project, rest of the system
 DAMAGED, GAP = "came damaged", "lacks a part"  # ways in which a content can fail to arrive
-BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 Files = Mapping[str, tuple[str, int]]
 """Hash and bytes of each file of a mirror, by its path, which begins with `INSIDE` or `OUTSIDE`."""
@@ -270,7 +270,7 @@ def _remove(lock: Path) -> None:
 def _digest(place: Path) -> str:
     """A name for a file or folder on this machine until it starts again; copies of machines differ."""
     state = place.stat()
-    said = f"{BOOT.read_text(encoding='ascii')} {place.name} {state.st_dev} {state.st_ino}"
+    said = f"{boot_id()} {place.name} {state.st_dev} {state.st_ino}"
     return hashlib.sha256(said.encode()).hexdigest()
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from shortloop.base.errors import TransientError
 
 PR_SET_PDEATHSIG = 1  # of prctl(2)
-
+BOOT = Path("/proc/sys/kernel/random/boot_id")
 CRASHES = (signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV)
 MEMORY = "if memory ran out, which `dmesg` would say: use less of it, or fewer slices or workers"
 CRASHED = "compiled code crashed: on slices, the log of the job has the line that called it"
@@ -43,6 +43,22 @@ def process_of(number: int) -> Process:
         return Process()
     parent, group, user, system, threads, started = (int(fields[place]) for place in (1, 2, 11, 12, 17, 19))
     return Process(parent, group, fields[0].decode(), user + system, threads, started)
+
+
+def processes() -> set[int]:
+    return {int(name) for name in os.listdir("/proc") if name.isdecimal()}
+
+
+def proc_fields(file: str) -> dict[str, int]:
+    """Lines such as ``VmHWM:  1234 kB``, the unit left out."""
+    with open(file, encoding="ascii", errors="replace") as stream:
+        pairs = [line.replace(":", " ").split()[:2] for line in stream]
+    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdecimal()}
+
+
+def boot_id() -> str:
+    """Name of the machine's present start, which no other has."""
+    return BOOT.read_text(encoding="ascii")
 
 
 def ends_with_this() -> Callable[[], None]:

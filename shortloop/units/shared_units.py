@@ -34,7 +34,7 @@ from shortloop.stages.stage import Stage
 from shortloop.stages.task import Task, folders_of, kind_of, open_stage
 from shortloop.units.messages import JobWork
 from shortloop.units.node_cache import folder_of_node
-from shortloop.units.process_ends import ends_with_this, forked
+from shortloop.units.process_ends import boot_id, ends_with_this, forked, proc_fields
 from shortloop.units.sandbox import check_refused
 
 WORTH = 32_000_000  # bytes of data of all units from which on a file is worth it
@@ -96,8 +96,7 @@ def _bytes_read(task: Task) -> float:
 
 
 def _name(work: JobWork) -> str:
-    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")
-    said = json.dumps([work, boot], sort_keys=True, default=str)
+    said = json.dumps([work, boot_id()], sort_keys=True, default=str)
     return hashlib.blake2b(said.encode(), digest_size=16).hexdigest()
 
 
@@ -170,9 +169,7 @@ def _write(task: Task, file: Path) -> bool:
 
 
 def _private_bytes() -> int:
-    with open("/proc/self/status", encoding="ascii", errors="replace") as stream:
-        said = next(line for line in stream if line.startswith("RssAnon:"))
-    return 1024 * int(said.split()[1])
+    return 1024 * proc_fields("/proc/self/status")["RssAnon"]
 
 
 class Written(NamedTuple):

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from source_tree import ROOT
 
-from shortloop.units import node_cache
+from shortloop.units import node_cache, process_ends
 from shortloop.units.node_cache import (
     FOLDER_VARIABLE,
     LIMIT_VARIABLE,
@@ -90,7 +90,7 @@ def test_damage_is_seen_and_mended(cache: NodeCache, damage: str, monkeypatch: p
         place.write_bytes(data[:50] if damage == "cut short" else b"x" * 50 + b"y" * 50)
     if damage.startswith("changed while"):
         os.utime(place, ns=(state.st_atime_ns, state.st_mtime_ns))
-        monkeypatch.setattr(node_cache, "BOOT", place)  # another start of the machine
+        monkeypatch.setattr(process_ends, "BOOT", place)  # another start of the machine
     assert cache.lacking({content: len(data)}) == [content]
     assert cache.mirror(files) is None or damage == "gone"
     put(cache, data)

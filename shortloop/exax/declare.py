@@ -96,35 +96,27 @@ def stage(
     ... def slope(rows, column: str):
     ...     return {"slope": np.polyfit(rows["year"], rows[column], 1)[0]}
     """
-    if function is not None:
-        return _declared(function, None, False, None, {})
     needs: dict[str, object] = {"cores": cores, "memory": memory, "gpus": gpus}
     needs |= {"retries": retries, "timeout": timeout, "on_error": on_error}
-    return lambda decorated: _declared(decorated, units, allow_empty, operation_counts, needs)
 
+    def declare(decorated: F) -> F:
+        if inspect.isclass(decorated) and issubclass(decorated, Stage):
+            if any(needs[name] != usual for name, usual in vars(Needs()).items()):
+                problem = "a stage that is a class sets how it is computed in its body"
+                found = ", ".join(f"{name}={each!r}" for name, each in needs.items())
+                hint = "write e.g. `retries = 2` in the class, and `@stage` above it"
+                raise InputError(problem, stage=decorated.__name__, found=found, hint=hint)
+            kind: type[Stage] = decorated
+        else:
+            kind = stage_of_function(decorated, units, allow_empty, operation_counts, needs)
+            setattr(decorated, STAGE_OF, kind)
+        space = vars(sys.modules[decorated.__module__])
+        if (file := space.get("__file__")) is not None and Path(file).name.startswith("a_"):
+            if STAGE in space:
+                found = f"{space[STAGE].__name__} and {kind.__name__}"
+                hint = "give each stage a file of its own"
+                raise InputError("a method is made of one stage", file=file, found=found, hint=hint)
+            space.update(exax_method(kind, file))
+        return decorated
 
-def _declared(
-    decorated: F,
-    units: Callable[..., object] | None,
-    allow_empty: bool,
-    counts: Callable[..., object] | None,
-    needs: Mapping[str, object],
-) -> F:
-    if inspect.isclass(decorated) and issubclass(decorated, Stage):
-        if any(needs[name] != usual for name, usual in vars(Needs()).items() if name in needs):
-            problem = "a stage that is a class sets how it is computed in its body"
-            found = ", ".join(f"{name}={each!r}" for name, each in needs.items())
-            hint = "write e.g. `retries = 2` in the class, and `@stage` above it"
-            raise InputError(problem, stage=decorated.__name__, found=found, hint=hint)
-        kind: type[Stage] = decorated
-    else:
-        kind = stage_of_function(decorated, units, allow_empty, counts, needs)
-        setattr(decorated, STAGE_OF, kind)
-    space = vars(sys.modules[decorated.__module__])
-    if (file := space.get("__file__")) is not None and Path(file).name.startswith("a_"):
-        if STAGE in space:
-            found = f"{space[STAGE].__name__} and {kind.__name__}"
-            hint = "give each stage a file of its own"
-            raise InputError("a method is made of one stage", file=file, found=found, hint=hint)
-        space.update(exax_method(kind, file))
-    return decorated
+    return declare if function is None else declare(function)

@@ -9,11 +9,12 @@ import platform
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, TypeVar
 
 from shortloop.base.errors import TransientError
 from shortloop.project.project import cache_directory, cache_place, configuration, keep
@@ -25,6 +26,7 @@ COPIED, BLOCK, ON_DISK = 128_000_000, 8_000_000, 256_000_000  # bytes
 LEAST, TIMES = 0.3, 40  # s for which each process repeats what is measured; repeats of short calls
 PAGE = 4096
 PATIENCE = 60  # s, for all processes to begin
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -45,14 +47,6 @@ class Limits:
     others: float = 0.0  # cores that other programs used meanwhile
 
 
-class Step(NamedTuple):
-    """A measurement that is about to begin."""
-
-    what: str
-    done: int
-    of: int
-
-
 def machine_here() -> str:
     """Name this machine: its host, processor and number of cores."""
     model = platform.processor() or platform.machine()
@@ -68,38 +62,35 @@ def kept_limits() -> Limits | None:
     return None
 
 
-def measure() -> Iterator[Step | Limits]:
-    """Measure the limits of this machine: yield each step as it begins, then the limits, which are kept."""
+def measure(tell: Callable[[int, int], object]) -> Limits:
+    """Measure the limits of this machine, and keep them; `tell` is told how many measurements are done."""
     set_single_thread()
     cores, began, before = _cores(), time.monotonic(), _of_others()
     processes = sorted({*(2**power for power in range(cores.bit_length()) if 2**power < cores), cores})
     workdir = Path(next(iter(configuration().workdirs.values())))
-    together: dict[str, tuple[str, Callable[[], float]]] = {
-        "flop": ("products of matrices, double precision", lambda: _multiply("f8")),
-        "flop32": ("products of matrices, single precision", lambda: _multiply("f4")),
-        "bytes": ("copies in memory", _copy),
+    together: dict[str, Callable[[], float]] = {
+        "flop": lambda: _multiply("f8"),
+        "flop32": lambda: _multiply("f4"),
+        "bytes": _copy,
     }
-    found: dict[str, Any] = {name: [] for name in together}
     total, done = len(together) * len(processes) + 4, 0
-    for name, (what, once) in together.items():
-        for number in processes:
-            yield Step(f"{what}, {number} at a time", done, total)
-            found[name].append(_rate(once, number))
-            done += 1
-    yield Step("the disk", done, total)
-    found["disk_write"], found["disk_read"] = _disk(workdir)
-    for name, what, call in (
-        ("fork", "processes that begin", _fork),
-        ("message", "messages", _message()),
-        ("fsync", "pages flushed to the disk", _fsync(workdir)),
-    ):
+
+    def measured(value: T) -> T:
+        nonlocal done
         done += 1
-        yield Step(what, done, total)
-        found[name] = _median(call)
+        tell(done, total)
+        return value
+
+    found: dict[str, Any] = {
+        name: [measured(_rate(once, number)) for number in processes] for name, once in together.items()
+    }
+    found["disk_write"], found["disk_read"] = measured(_disk(workdir))
+    for name, call in (("fork", _fork), ("message", _message()), ("fsync", _fsync(workdir))):
+        found[name] = measured(_median(call))
     found["others"] = max(_of_others() - before, 0.0) / (time.monotonic() - began)
     limits = Limits(machine_here(), time.time(), processes, **found)
     keep(_file(cache_directory(FOLDER)), json.dumps(asdict(limits)))
-    yield limits
+    return limits
 
 
 def _cores() -> int:
@@ -120,29 +111,30 @@ def _file(folder: Path) -> Path:
     return folder / f"{name}.json"
 
 
-def _multiply(dtype: str) -> float:
+@cache
+def _matrices(dtype: str) -> Any:
     import numpy as np
 
-    a = _buffer(f"product {dtype}", lambda: np.full((3, SIDE, SIDE), 0.5, dtype))
-    np.matmul(a[0], a[1], out=a[2])
+    return np.full((3, SIDE, SIDE), 0.5, dtype)
+
+
+@cache
+def _rows() -> Any:
+    import numpy as np
+
+    return np.ones((2, COPIED // 16))
+
+
+def _multiply(dtype: str) -> float:
+    one, other, product = _matrices(dtype)
+    one.dot(other, out=product)
     return 2.0 * SIDE**3
 
 
 def _copy() -> float:
-    import numpy as np
-
-    a = _buffer("copy", lambda: np.ones((2, COPIED // 16)))
-    np.copyto(a[0], a[1])
-    return float(2 * a[0].nbytes)  # read and written
-
-
-_BUFFERS: dict[str, Any] = {}
-
-
-def _buffer(name: str, make: Callable[[], Any]) -> Any:
-    if name not in _BUFFERS:
-        _BUFFERS[name] = make()
-    return _BUFFERS[name]
+    one, other = _rows()
+    one[:] = other
+    return float(2 * one.nbytes)  # read and written
 
 
 def _rate(once: Callable[[], float], processes: int) -> float:

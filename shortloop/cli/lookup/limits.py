@@ -8,7 +8,7 @@ from dataclasses import asdict
 from shortloop.base.terminal import Waiting
 from shortloop.base.text import amount
 from shortloop.cli.output import moment, print_facts, print_json, print_lines, print_table
-from shortloop.profile.limits import Limits, kept_limits, measure
+from shortloop.profile.limits import kept_limits, measure
 
 QUIET = 0.1  # cores that others may use while it is measured
 
@@ -17,7 +17,8 @@ def print_limits(again: bool, as_json: bool) -> None:
     """Print the limits of this machine, measured now if they were not, or if they are asked for again."""
     limits = None if again else kept_limits()
     if limits is None:
-        limits = _measured()
+        with Waiting("measured") as waiting:
+            limits = measure(waiting.tell)
     if as_json:
         print_json(**{**asdict(limits), "measured": moment(limits.measured)})
         return
@@ -43,15 +44,6 @@ def print_limits(again: bool, as_json: bool) -> None:
         ]
     )
     print_lines("", "`shortloop show JOB` says what a job achieved; --again measures these anew")
-
-
-def _measured() -> Limits:
-    with Waiting("measured", "{:,}".format) as waiting:
-        for step in measure():
-            if isinstance(step, Limits):
-                return step
-            waiting.tell(step.done, step.of)
-    raise AssertionError("no limits")
 
 
 def _short(seconds: float) -> str:

@@ -13,10 +13,10 @@ from typing import NamedTuple
 from shortloop.board.graph import BUILT, FAILED, LEFT, RUNNING, WAITING, Key, Node
 from shortloop.exax.cost import progress_of
 from shortloop.exax.job_output import working_folders
-from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE
+from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built
 from shortloop.project.project import DELETED, FINISHED, SET_ASIDE, configuration
 from shortloop.run.runs import RUNNING as RUN_GOES_ON
-from shortloop.run.runs import PlannedJob, RunPlan, RunRecord, read_plan
+from shortloop.run.runs import RunPlan, RunRecord, read_plan
 from shortloop.stages.results import sources_of
 from shortloop.store.setup import setup_of
 
@@ -132,18 +132,15 @@ def jobs_of(number: int, record: RunRecord, end: str) -> RunJobs:
     stage_of = {job.job: job.stage for job in jobs if job.job}
     read = ((job, above) for job, found in facts.items() if job in stage_of for above in found.sources)
     edges = {(stage_of[above], stage_of[job]) for job, above in read if above in stage_of}
-    with_times = [
-        job._replace(seconds=_seconds(job, found)) if (found := facts.get(job.job)) else job for job in jobs
-    ]
-    return RunJobs(with_times, edges.union(plan.edges))
-
-
-def _seconds(job: RunJob, found: JobFacts) -> float:
-    return time.time() - found.began if job.state == RUNNING else found.seconds
+    for place, job in enumerate(jobs):
+        if (found := facts.get(job.job)) is not None:
+            seconds = time.time() - found.began if job.state == RUNNING else found.seconds
+            jobs[place] = job._replace(seconds=seconds)
+    return RunJobs(jobs, edges.union(plan.edges))
 
 
 def _merged(
-    planned: Iterable[PlannedJob],
+    planned: Iterable[Built],
     recorded: Iterable[RunJob],
     begun: Iterable[JobFacts],
     working: set[str],

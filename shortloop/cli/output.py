@@ -11,6 +11,7 @@ import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import zip_longest
+from pathlib import Path
 from typing import Any, TextIO
 
 from shortloop.base.errors import InputError
@@ -80,6 +81,13 @@ def _parse(text: str, units: dict[str, int], expected: str) -> float:
     if match is None or scale is None:
         raise InputError("invalid value", found=text, expected=expected)
     return float(match[1]) * scale
+
+
+def check_file(file: Path | None, what: str, endings: Sequence[str]) -> None:
+    """Refuse a file that cannot be written, if one is named, before anything takes its time."""
+    if file is not None and not (file.suffix in endings and file.parent.is_dir()):
+        expected = f"a name that ends in {' or '.join(endings)}, in a folder that exists"
+        raise InputError(f"a {what} cannot be written there", file=file, expected=expected)
 
 
 def asks_for_json() -> bool:

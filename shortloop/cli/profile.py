@@ -12,12 +12,12 @@ from shortloop.base.errors import InputError
 from shortloop.base.terminal import Waiting
 from shortloop.base.text import counted, duration
 from shortloop.cli.lookup.logs import jobs_named
-from shortloop.cli.output import print_facts, print_json, print_lines, print_table
+from shortloop.cli.output import check_file, print_facts, print_json, print_lines, print_table
 from shortloop.profile.job_times import JobTimes
 from shortloop.profile.profilers import PROFILERS, Report
 from shortloop.profile.repeat import Repeated, repeat
 from shortloop.profile.run_times import BuiltJob, RunTimes, times_of
-from shortloop.profile.timeline import check_timeline, timeline_of_job, timeline_of_run, write_timeline
+from shortloop.profile.timeline import ENDINGS, timeline_of_job, timeline_of_run, write_timeline
 from shortloop.project.project import FINISHED, configuration, job_directory
 from shortloop.run.runs import read_run, read_runs, run_numbers
 from shortloop.settings.engine import engine_settings
@@ -75,8 +75,7 @@ def print_run_times(number: int | None, how: str, timeline: Path | None, as_json
     if how:
         hint = f"name one, e.g. `shortloop profile --last --{how}`"
         raise InputError("a profiler needs a job to repeat", found=f"--{how}", hint=hint)
-    if timeline is not None:
-        check_timeline(timeline)
+    check_file(timeline, "timeline", ENDINGS)
     number, times = _times_of_run(number)
     if not times.jobs:
         hint = "`shortloop runs` lists how many jobs each built"
@@ -133,8 +132,7 @@ def profile_job(
     job: str, how: str, functions: Sequence[str], timeline: Path | None, output: Path | None, as_json: bool
 ) -> None:
     """Repeat a job in a scratch folder under a profiler, and print what it found."""
-    if timeline is not None:
-        check_timeline(timeline)
+    check_file(timeline, "timeline", ENDINGS)
     place = output or Path(configuration().result_directory) / "profile" / job
     try:
         place.mkdir(parents=True, exist_ok=True)

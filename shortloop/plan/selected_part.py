@@ -133,14 +133,10 @@ def _with_forced(jobs: Sequence[Built], forced: set[int], sources: Sequence[set[
     for number, job in enumerate(jobs):
         if job.plan not in (REUSE, TAKE):
             continue
-        open_ = [each.stage for each in map(found.__getitem__, sorted(sources[number])) if _is_open(each)]
+        open_ = [found[each].stage for each in sources[number] if found[each].plan not in (REUSE, TAKE)]
         if number in forced:
             found[number] = replace(job, plan=BUILD, reason=ASKED)
         elif open_:
             reason = f"if {' or '.join(sorted(set(open_)))} comes out different"
             found[number] = replace(job, plan=PERHAPS, reason=reason)
     return found
-
-
-def _is_open(job: Built) -> bool:
-    return job.plan not in (REUSE, TAKE)

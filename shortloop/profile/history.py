@@ -27,6 +27,7 @@ GAUSSIAN = 1.4826  # standard deviation by median absolute deviation (Rousseeuw 
 LASTING = 0.8  # of the runs since a loss are slower than noise explains
 AS_BEFORE = 0.05  # processor time of a unit that differs by less has not changed
 EXPLAINS = 1 / 3  # share of a loss that its processor time has to be, if computing is the reason
+SLOWER = "slower by more than noise"
 
 
 class Past(NamedTuple):
@@ -91,8 +92,8 @@ class History:
 
 
 def _cpu(before: Sequence[Point], after: Sequence[Point]) -> float | None:
-    medians = [[each.cpu for each in points if each.cpu is not None] for points in (before, after)]
-    return median(medians[1]) / median(medians[0]) if all(medians) else None
+    known = [[each.cpu for each in points if each.cpu is not None] for points in (before, after)]
+    return median(known[1]) / median(known[0]) if all(known) else None
 
 
 def history_of(stage: str, partition: str | None = None) -> History:
@@ -192,24 +193,19 @@ def draw(history: History) -> Figure:
     figure = new_figure(3.2, f"{history.stage}: {what} a second, by run")
     axes = figure.add_subplot()
     points, loss = history.points, history.loss
-    places = range(len(points))
-    axes.plot(places, [each.rate for each in points], color=GREY, linewidth=0.8, zorder=1)
-    for name, colour, marker, is_later in (
-        ("", BLUE, "o", False),
-        ("slower by more than noise", VERMILION, "s", True),
+    places, rates = range(len(points)), [each.rate for each in points]
+    axes.plot(places, rates, color=GREY, linewidth=0.8, zorder=1)
+    since = len(points) if loss is None else points.index(loss.since)
+    for name, colour, marker, of in (
+        ("_", BLUE, "o", slice(since)),
+        (SLOWER, VERMILION, "s", slice(since, None)),
     ):
-        chosen = [
-            place
-            for place in places
-            if (loss is not None and points[place].run >= loss.since.run) == is_later
-        ]
-        rates = [points[place].rate for place in chosen]
-        axes.plot(chosen, rates, marker, color=colour, label=name or "_", markersize=5)
+        axes.plot(places[of], rates[of], marker, color=colour, label=name, markersize=5)
     step = max(len(points) // 10, 1)
     axes.set_xticks([*places][::step], [str(points[place].run) for place in places][::step])
     axes.set_xlabel("run")
     axes.set_ylabel(f"{what} a second")
-    axes.set_ylim(0, 1.08 * max(each.rate for each in points))
+    axes.set_ylim(0, 1.08 * max(rates))
     if loss is not None:
         axes.legend(loc="best")
     return figure

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from shortloop.base.errors import InputError
 from shortloop.profile.job_times import JobTimes
 from shortloop.profile.run_times import RunTimes
 from shortloop.units.recording import UNIT
@@ -32,13 +31,6 @@ class Timeline(NamedTuple):
     what: str  # a row is
     rows: Sequence[str]  # names of the rows
     bars: Sequence[Bar]
-
-
-def check_timeline(file: Path) -> None:
-    """Refuse a file that no timeline can be written to, before anything takes its time."""
-    if not (file.suffix in ENDINGS and file.parent.is_dir()):
-        expected = f"a name that ends in {' or '.join(ENDINGS)}, in a folder that exists"
-        raise InputError("a timeline cannot be written there", file=file, expected=expected)
 
 
 def timeline_of_job(job: str, times: JobTimes) -> Timeline:

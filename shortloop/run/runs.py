@@ -26,6 +26,7 @@ from shortloop.store.setup import json_object, setup_of
 FOLDER = "workdirs/.runs"
 CUT_OFF, RUNNING = "cut off", "running"
 FORMAT = 1
+PLANNED = ("stage", "partition", "job", "plan", "reason", "seconds")
 
 
 class JobOfRun(NamedTuple):
@@ -36,19 +37,10 @@ class JobOfRun(NamedTuple):
     reason: str  # why it was built
 
 
-class PlannedJob(NamedTuple):
-    stage: str
-    partition: str | None
-    job: str  # empty if it is to be built
-    plan: str  # what is done with it, see `Built`
-    reason: str
-    seconds: float  # see `Built`
-
-
 class RunPlan(NamedTuple):
     """Jobs that a run will build or reuse, and the edges of its graph: pairs of stages."""
 
-    jobs: list[PlannedJob]
+    jobs: list[Built]  # with `PLANNED` of their fields
     edges: list[tuple[str, str]]
 
 
@@ -82,7 +74,7 @@ class Recorder:
 
     def note_plan(self, jobs: Iterable[Built], edges: Iterable[tuple[str, str]]) -> None:
         """Keep what a run is going to build while it goes on, and if it fails."""
-        planned = [(job.stage, job.partition, job.job, job.plan, job.reason, job.seconds) for job in jobs]
+        planned = [[getattr(job, name) for name in PLANNED] for job in jobs]
         if self.file is not None:
             with contextlib.suppress(OSError):
                 said = json.dumps({"jobs": planned, "edges": sorted(edges)})
@@ -161,8 +153,8 @@ def read_plan(number: int) -> RunPlan:
     """Read what a run was going to build; empty if it has not planned that, or has built it all."""
     plain: Any = json_object(_plan_file(_file(number)))
     try:
-        jobs, edges = plain["jobs"], plain["edges"]
-        return RunPlan([PlannedJob(*each) for each in jobs], [(one, other) for one, other in edges])
+        jobs = [Built(**dict(zip(PLANNED, each, strict=True))) for each in plain["jobs"]]
+        return RunPlan(jobs, [(one, other) for one, other in plain["edges"]])
     except (ValueError, KeyError, TypeError):
         return RunPlan([], [])
 

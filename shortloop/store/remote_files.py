@@ -151,7 +151,9 @@ class RemoteFiles:
         fs.invalidate_cache()
         now = time.time()
         for path, info in fs.find(f"{root}/{below}", detail=True).items():
-            yield path.removeprefix(f"{root}/"), int(info["size"] or 0), _age(info, now)
+            written = _written(info)  # as far as the store says when
+            age = 0.0 if written is None else now - written
+            yield path.removeprefix(f"{root}/"), int(info["size"] or 0), age
 
     def read(self, path: str, most: int | None = None) -> bytes:
         """Read a file, or its first bytes."""
@@ -210,12 +212,6 @@ class RemoteFiles:
             self.fetching.moved = self.pushing.moved = time.monotonic()
 
         return Callback(hooks={"moved": moved})
-
-
-def _age(info: dict[str, Any], now: float) -> float:
-    """Seconds since something was written, as far as the store says when."""
-    written = _written(info)
-    return 0.0 if written is None else now - written
 
 
 def _written(info: dict[str, Any]) -> float | None:

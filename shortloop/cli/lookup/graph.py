@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from shortloop.base.errors import InputError
 from shortloop.base.text import counted, duration
 from shortloop.board.graph import WORDS, Key, Node, graph_of, mermaid, svg
-from shortloop.cli.output import print_json, print_lines, print_table
+from shortloop.cli.output import check_file, print_json, print_lines, print_table
 
 
 def print_graph(script: str, by_partition: bool, file: Path | None, as_json: bool = False) -> None:
     """Print the graph of each pipeline of a build script, or write the picture of the last one."""
     from shortloop.plan.dry_run import dry_run
 
-    if file is not None and not (file.suffix in (".svg", ".mmd") and file.parent.is_dir()):
-        expected = "a name that ends in .svg or .mmd, in a folder that exists"
-        raise InputError("a graph cannot be written there", file=file, expected=expected)
+    check_file(file, "graph", (".svg", ".mmd"))
     planned = dry_run(script)
     graphs = [(plan, graph_of(plan, planned.seconds, by_partition)) for plan in planned.plans]
     if file is not None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from shortloop.base.errors import InputError
 from shortloop.base.text import duration
-from shortloop.cli.output import moment, print_json, print_lines, print_table
+from shortloop.cli.output import check_file, moment, print_json, print_lines, print_table
 from shortloop.profile.history import History, draw, history_of, loss_in_words
 
 LAST = 30  # runs that are listed
@@ -17,25 +16,19 @@ ENDINGS = (".svg", ".png", ".pdf")
 
 def print_history(stage: str, partition: str | None, figure: Path | None, as_json: bool) -> None:
     """Print the rate of a stage in each run, and since when it is slower; or draw it."""
-    if figure is not None and not (figure.suffix in ENDINGS and figure.parent.is_dir()):
-        expected = f"a name that ends in {' or '.join(ENDINGS)}, in a folder that exists"
-        raise InputError("a figure cannot be written there", file=figure, expected=expected)
+    check_file(figure, "figure", ENDINGS)
     history = history_of(stage, partition)
     if figure is not None:
-        _save(history, figure)
+        from shortloop.report.style import styled
+
+        with styled():
+            draw(history).savefig(figure)
     if as_json:
         print_json(**_fields(history))
         return
     if figure is not None:
         print_lines(f"written: {figure}")
     _print(history)
-
-
-def _save(history: History, file: Path) -> None:
-    from shortloop.report.style import styled
-
-    with styled():
-        draw(history).savefig(file)
 
 
 def _print(history: History) -> None:
@@ -47,17 +40,8 @@ def _print(history: History) -> None:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.began))
         relative = "" if each.relative is None else f"{each.relative:.2f}"
         bar = "█" * max(round(BAR * each.rate / most), 1)
-        rows.append(
-            (
-                str(each.run),
-                when,
-                str(len(each.jobs)),
-                duration(each.seconds),
-                f"{each.rate:,.4g}",
-                relative,
-                bar,
-            )
-        )
+        jobs, took, rate = str(len(each.jobs)), duration(each.seconds), f"{each.rate:,.4g}"
+        rows.append((str(each.run), when, jobs, took, rate, relative, bar))
         styles.append("red" if loss is not None and each.run >= loss.since.run else "")
     columns = ("run", "when", "jobs", "time", f"{what}/s", "× usual", "")
     print_table(columns, rows, right=("run", "jobs", "time", columns[4], "× usual"), styles=styles)

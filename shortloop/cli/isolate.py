@@ -15,7 +15,7 @@ from shortloop.cli.output import print_lines
 from shortloop.exax.tracebacks import user_traceback
 from shortloop.isolation import IsolatedStage, isolate
 from shortloop.run.runs import read_runs, run_numbers
-from shortloop.store.setup import setup_of
+from shortloop.store.setup import setup_of, title_of
 
 NAMED = 8  # units in a message
 SCRIPT = '''\
@@ -35,8 +35,7 @@ def isolate_stage(what: str, unit: str | None, debug: bool, dummy: bool, script:
     """Open the newest job of a stage, or a job, and do with it what is asked for."""
     folder = max(jobs_named(what), key=lambda each: setup_of(each).get("starttime", 0.0))
     setup = setup_of(folder)
-    title = f"{setup['method']} {setup['options'].get('partition') or ''}".strip()
-    title = one_line(f"{title} ({folder.name})")
+    title = one_line(f"{title_of(setup)} ({folder.name})")
     stage = isolate(folder.name, dummy)
     named = [each for each in stage.units if unit in (None, str(each))]
     if unit is not None and not named:

@@ -22,7 +22,7 @@ from shortloop.settings.engine import EngineSettings
 from shortloop.stages.results import sources_of
 from shortloop.store.integrity import NOTES, content_of_job, hash_outputs
 from shortloop.store.manifest import read_manifest
-from shortloop.store.setup import setup_of, whole_input
+from shortloop.store.setup import setup_of, title_of, whole_input
 from shortloop.units.messages import ENGINE_FOLDER
 from shortloop.units.process_ends import ends_with_this
 from shortloop.units.recording import Timed, read_times
@@ -61,10 +61,8 @@ def repeat(
         whole_input(source.partition("/")[0])
     made = lay_out_scratch(kept, folder)
     (folder / "recorder.json").write_text(json.dumps(list(recorder)), encoding="utf-8")
-    of = str(setup["options"].get("partition") or "")
-    caption = f"{setup['method']} {of}".strip()
     with (
-        _with_engine(engine, caption, setup["slices"], engine_prefix),
+        _with_engine(engine, title_of(setup), setup["slices"], engine_prefix),
         (folder / "said.txt").open("w+b") as said,
     ):
         process = subprocess.Popen(
@@ -91,8 +89,8 @@ def repeat(
     if process.returncode:
         hint = f"its error is above; `shortloop isolate {job}` computes its units in one process"
         raise InputError(f"{job} failed when it was repeated", stage=setup["method"], hint=hint)
-    before, times = setup["exectime"]["total"], read_times(folder)
-    return Repeated(job, setup["method"], of, before, times, _is_same(kept, made))
+    of, before = str(setup["options"].get("partition") or ""), setup["exectime"]["total"]
+    return Repeated(job, setup["method"], of, before, read_times(folder), _is_same(kept, made))
 
 
 @contextlib.contextmanager

@@ -18,8 +18,9 @@ from shortloop.keys.hashing import hash_file
 from shortloop.project.project import FINISHED, configuration
 from shortloop.stages.records import EARLIER, RECORD, RETRIED, ROWS, json_lines
 from shortloop.stages.rows import BEGIN, FOR_OTHERS, FOR_THIS_JOB, LENGTH, read_rows
-from shortloop.store.integrity import LOCATION, DescriptionReader, forged, is_description
+from shortloop.store.integrity import DescriptionReader, forged, is_description, move_dataset
 from shortloop.store.manifest import Manifest, StoredJob
+from shortloop.store.setup import json_object
 from shortloop.store.shared_cache import NotTaken
 from shortloop.store.store import Store
 
@@ -113,22 +114,9 @@ def _rewrite_setup(file: Path, job: str, asked: Asked) -> None:
 
 def _rewrite_dataset(file: Path, ids: Mapping[str, str]) -> None:
     """Write the description of a dataset with the ids of the jobs here."""
-
-    def here(place: str | None) -> str | None:
-        if place is None:
-            return None
-        job, slash, inside = place.partition("/")
-        return f"{ids[job]}{slash}{inside}"
-
     with file.open("rb") as stream:
         data = _ExactReader(stream).load()
-    parent = data["parent"]
-    data["parent"] = tuple(map(here, parent)) if isinstance(parent, tuple) else here(parent)
-    data["previous"] = here(data["previous"])
-    for name, column in data["columns"].items():
-        fields = [*column]
-        fields[LOCATION] = here(fields[LOCATION])
-        data["columns"][name] = type(column)(*fields)
+    move_dataset(data, lambda job, inside: "/".join(filter(None, (ids[job], inside))))
     data.pop("cache", None)  # copies of what the datasets before it say
     if isinstance(data.get("caption"), str):
         names = "|".join(map(re.escape, ids))
@@ -165,10 +153,6 @@ class _All:
 
 
 def _read(file: Path) -> dict[str, Any]:
-    try:
-        loaded = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError:
-        loaded = None
-    if not isinstance(loaded, dict):
+    if not (loaded := json_object(file)):
         raise NotTaken(f"{file.name} is damaged")
     return loaded

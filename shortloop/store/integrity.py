@@ -13,7 +13,7 @@ import json
 import os
 import pickle
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -185,26 +185,30 @@ def dataset_content(file: Path, contents: Mapping[str, str]) -> str | None:
     """Hash a dataset's description; its data files are hashed separately."""
     if (data := _read(file)) is None:
         return None
-
-    def known(place: str | None) -> str | None:
-        if place is None:
-            return None
-        job, _, inside = place.partition("/")
-        return f"{contents[job]}/{inside}"
-
     workdirs = "|".join({re.escape(job.rpartition("-")[0]) for job in contents})
-    caption = data.get("caption")
-    if isinstance(caption, str):  # exax writes job ids into it
-        caption = re.sub(rf"\b(?:{workdirs})-\d+\b", "job", caption)
-    parent = data["parent"]
-    columns = {
-        name: [*column[:LOCATION], known(column[LOCATION]), *column[LOCATION + 1 :]]
-        for name, column in data["columns"].items()
+    said = {name: value for name, value in data.items() if name not in CACHES} | {
+        "caption": data.get("caption")
     }
-    said = {name: value for name, value in data.items() if name not in CACHES}
-    said |= {"columns": columns, "caption": caption, "previous": known(data["previous"])}
-    said["parent"] = [*map(known, parent)] if isinstance(parent, tuple) else known(parent)
+    if isinstance(said["caption"], str):  # exax writes job ids into it
+        said["caption"] = re.sub(rf"\b(?:{workdirs})-\d+\b", "job", said["caption"])
+    move_dataset(said, lambda job, inside: f"{contents[job]}/{inside}")
     return digest(_plain(said))
+
+
+def move_dataset(data: dict[str, Any], place_of: Callable[[str, str], str]) -> None:
+    """Replace the places in a dataset's description, each of a job and what is named in it."""
+
+    def moved(place: str | None) -> str | None:
+        job, _, inside = (place or "").partition("/")
+        return None if place is None else place_of(job, inside)
+
+    parent = data["parent"]
+    data["parent"] = tuple(map(moved, parent)) if isinstance(parent, tuple) else moved(parent)
+    data["previous"] = moved(data["previous"])
+    for name, column in data["columns"].items():
+        fields = [*column]
+        fields[LOCATION] = moved(fields[LOCATION])
+        data["columns"][name] = type(column)(*fields)
 
 
 class _Column(tuple[Any, ...]):

@@ -21,6 +21,12 @@ def setup_of(folder: Path) -> Setup:
     return cast("Setup", json_object(f"{folder}/setup.json"))  # a `Path` takes its time for thousands
 
 
+def title_of(setup: Setup) -> str:
+    """Stage of a job, and its partition if it has one."""
+    of = setup.get("options", {}).get("partition") or ""
+    return f"{setup.get('method', '')} {of}".strip()
+
+
 def json_object(file: str | Path) -> dict[str, object]:
     """Read an object from a JSON file; empty if it cannot be read."""
     try:

@@ -17,7 +17,7 @@ from shortloop.stages.results import Result, Setup, sources_of
 from shortloop.stages.rows import number_of_rows
 from shortloop.store.inputs import last_place
 from shortloop.store.manifest import Manifest
-from shortloop.store.setup import setup_of
+from shortloop.store.setup import setup_of, title_of
 from shortloop.units.messages import HERE
 
 LISTED = 20  # units
@@ -157,7 +157,6 @@ def made_how(setup: Setup, result: Result | None) -> Rows:
 
 def _source(job: str) -> str:
     try:
-        source = setup_of(job_directory(job))
+        return f"{job}: {title_of(setup_of(job_directory(job)))}"
     except InputError as error:
         return f"{job}: {error.problem}"
-    return f"{job}: {source['method']} {source['options'].get('partition') or ''}".rstrip()

@@ -12,7 +12,7 @@ from shortloop.base.text import one_line, short_list
 from shortloop.exax.job_output import is_running, lines_of_output
 from shortloop.exax.live_output import LiveOutput, parts_of_output
 from shortloop.project.project import FINISHED, job_directory, job_folders
-from shortloop.store.setup import setup_of
+from shortloop.store.setup import setup_of, title_of
 from shortloop.units.unit_output import printed_units
 
 POLL_EVERY = 0.5  # s, whether a job still runs
@@ -25,9 +25,7 @@ def print_logs(job: str, partition: str | None, unit: str | None, follow: bool) 
     missing: list[str] = []
     for folder in folders:
         if len(folders) > 1:
-            setup = setup_of(folder)
-            of = setup.get("options", {}).get("partition") or ""
-            print(one_line(f"{folder.name}: {setup.get('method', '')} {of}".rstrip()))
+            print(one_line(f"{folder.name}: {title_of(setup_of(folder))}"))
         if running[folder] and unit is None:
             _follow(folder)
         elif not _print_job(folder, unit):

@@ -98,11 +98,10 @@ def _draw(timeline: Timeline, file: Path) -> None:
 
     figure = new_figure(min(1.4 + 0.28 * len(timeline.rows), 9.0), f"{timeline.title}: what ran when")
     axes = figure.add_subplot()
-    kinds = _most(timeline.bars, len(COLOURS))
+    colours = dict(zip(_most(timeline.bars, len(COLOURS)), COLOURS))
     end = max((bar.began + bar.seconds for bar in timeline.bars), default=1.0)
-    for kind, colour in [*zip(kinds, COLOURS, strict=False), ("other", GREY)]:
-        is_other = kind == "other" and kind not in kinds
-        bars = [bar for bar in timeline.bars if (bar.kind not in kinds if is_other else bar.kind == kind)]
+    for kind, colour in (colours | {"other": colours.get("other", GREY)}).items():
+        bars = [bar for bar in timeline.bars if (bar.kind if bar.kind in colours else "other") == kind]
         for row in sorted({bar.row for bar in bars}):
             spans = [(bar.began, bar.seconds) for bar in bars if bar.row == row]
             width = 0.5 if min(seconds for _, seconds in spans) > NARROW * end else 0.0

@@ -33,7 +33,7 @@ from shortloop.exax.listener import OWN_COPY, peer
 from shortloop.exax.patches import patch
 from shortloop.project.project import project_directory, running_configuration, runs_jobs
 
-KNOWN_VERSIONS = ("2025.11.11",)  # of exax that the patches were tried with; pyproject.toml requires one
+KNOWN_VERSION = "2025.11.11"  # of exax that the patches were tried with; pyproject.toml requires it
 SOCKET_PATH_LIMIT = 107  # of Linux; an address longer than that cannot be bound
 BOARD_AFTER = 2.0  # s; a run that builds nothing has ended by then
 FEW = 2_000  # jobs; to start processes that read them takes longer than to read them
@@ -122,11 +122,10 @@ def end_quickly() -> None:
 def refuse_unknown_version() -> None:
     import accelerator
 
-    if (version := getattr(accelerator, "__version__", None)) not in KNOWN_VERSIONS:
+    if (version := getattr(accelerator, "__version__", None)) != KNOWN_VERSION:
         problem = "unknown version of exax (the package accelerator), whose server Shortloop patches"
-        expected = " or ".join(KNOWN_VERSIONS)
-        hint = f"pip install 'accelerator=={KNOWN_VERSIONS[-1]}', or a Shortloop made for your version"
-        raise InputError(problem, found=version or "no version", expected=expected, hint=hint)
+        hint = f"pip install 'accelerator=={KNOWN_VERSION}', or a Shortloop made for your version"
+        raise InputError(problem, found=version or "no version", expected=KNOWN_VERSION, hint=hint)
 
 
 def board_later() -> None:

@@ -8,39 +8,7 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from shortloop.cli.parameters import (
-    OWN_FILE,
-    ByPartition,
-    Collect,
-    ComparedFigure,
-    Data,
-    Delete,
-    FailFast,
-    FitsInto,
-    Force,
-    Forget,
-    Json,
-    Named,
-    NewFolder,
-    Older,
-    Only,
-    Partition,
-    Picture,
-    Push,
-    Reason,
-    Script,
-    SetAside,
-    SettingsFile,
-    SettingsName,
-    SettingsTo,
-    SweepScript,
-    TakeOver,
-    Text,
-    Timeline,
-    Together,
-    Until,
-    Vary,
-)
+from shortloop.cli import parameters as given
 from shortloop.plan.selection import FAIL_FAST, Selection, prepared
 from shortloop.project.system_errors import need_files
 
@@ -53,8 +21,8 @@ FEWEST_FILES = 16  # open at once, that exax needs to start a run
 def study(
     file: Annotated[Path | None, Argument(readable=False, help="Settings file to check.")] = None,
     quick: Annotated[bool, Option("--quick", help="Check only the file, without opening its data.")] = False,
-    named: Named = None,
-    as_json: Json = False,
+    named: given.Named = None,
+    as_json: given.Json = False,
 ) -> None:
     """Check a settings file and the data it names, and report every problem. Exit status 1 if any.
 
@@ -71,9 +39,9 @@ def study(
 
 @app.command()
 def init(
-    folder: NewFolder,
-    data: Data = None,
-    named: Named = None,
+    folder: given.NewFolder,
+    data: given.Data = None,
+    named: given.Named = None,
 ) -> None:
     """Create a project that is ready to run: a small example, or an installed analysis with --NAME.
 
@@ -91,15 +59,15 @@ def init(
 
 @app.command()
 def run(
-    script: Script = None,
-    settings: SettingsFile = None,
-    until: Until = None,
-    only: Only = None,
-    partition: Partition = None,
-    force: Force = None,
-    take_over: TakeOver = False,
+    script: given.Script = None,
+    settings: given.SettingsFile = None,
+    until: given.Until = None,
+    only: given.Only = None,
+    partition: given.Partition = None,
+    force: given.Force = None,
+    take_over: given.TakeOver = False,
     verbose: Annotated[bool, Option("--verbose", help="Also show INFO log records.")] = False,
-    fail_fast: FailFast = False,
+    fail_fast: given.FailFast = False,
 ) -> None:
     """Run a build script, starting a server if none is running."""
     from shortloop.cli.run import run_script
@@ -110,7 +78,7 @@ def run(
     need_files(FEWEST_FILES)
     selection = Selection(until or "", only or "", partition or "", tuple(force or ()))
     flags = {TAKE_OVER: take_over, VERBOSE: verbose, FAIL_FAST: fail_fast}
-    leave(run_script(script, settings, selection, {name: "1" for name, given in flags.items() if given}))
+    leave(run_script(script, settings, selection, {name: "1" for name, is_set in flags.items() if is_set}))
 
 
 @with_settings.command(
@@ -122,10 +90,10 @@ def run(
     "If a combination fails, the others still run; the table lists the failure and the exit status is 1."
 )
 def sweep(
-    file: Annotated[Path | None, Argument(readable=False, help=OWN_FILE)] = None,
-    vary: Vary = None,
-    together: Together = None,
-    script: SweepScript = None,
+    file: Annotated[Path | None, Argument(readable=False, help=given.OWN_FILE)] = None,
+    vary: given.Vary = None,
+    together: given.Together = None,
+    script: given.SweepScript = None,
 ) -> None:
     """Run a build script with each combination of settings and compare the results."""
     from shortloop.cli.study import kind_of
@@ -138,14 +106,14 @@ def sweep(
 
 @app.command()
 def plan(
-    script: Script = None,
-    settings: SettingsFile = None,
-    until: Until = None,
-    only: Only = None,
-    partition: Partition = None,
-    force: Force = None,
+    script: given.Script = None,
+    settings: given.SettingsFile = None,
+    until: given.Until = None,
+    only: given.Only = None,
+    partition: given.Partition = None,
+    force: given.Force = None,
     every: Annotated[bool, Option("--all", help="List every job.")] = False,
-    as_json: Json = False,
+    as_json: given.Json = False,
 ) -> None:
     """Show which jobs a run would build or reuse, why, and the expected time. Builds nothing."""
     from shortloop.cli.plan import print_plan
@@ -156,11 +124,11 @@ def plan(
 
 @app.command()
 def graph(
-    script: Script = None,
-    settings: SettingsFile = None,
-    by_partition: ByPartition = False,
-    output: Picture = None,
-    as_json: Json = False,
+    script: given.Script = None,
+    settings: given.SettingsFile = None,
+    by_partition: given.ByPartition = False,
+    output: given.Picture = None,
+    as_json: given.Json = False,
 ) -> None:
     """Show the graph of a pipeline: its stages, what each is made from, and what a run would do."""
     from shortloop.cli.lookup.graph import print_graph
@@ -171,9 +139,9 @@ def graph(
 @app.command()
 def why(
     job: Annotated[str, Argument(help="Job id or stage, e.g. main-12 or train.")],
-    settings: SettingsName = None,
+    settings: given.SettingsName = None,
     full: Annotated[bool, Option("--full", help="Print code differences in full.")] = False,
-    as_json: Json = False,
+    as_json: given.Json = False,
 ) -> None:
     """Explain why a job, or each job of a stage in the latest run, was built and not reused."""
     from shortloop.cli.lookup.why import print_why
@@ -182,7 +150,7 @@ def why(
 
 
 @app.command()
-def show(job: Annotated[str, Argument(help="Job id, e.g. main-12.")], as_json: Json = False) -> None:
+def show(job: Annotated[str, Argument(help="Job id, e.g. main-12.")], as_json: given.Json = False) -> None:
     """Show how a job was made (code, inputs, options), why, its cost and its contents."""
     from shortloop.cli.lookup.show import show_job
 
@@ -192,8 +160,8 @@ def show(job: Annotated[str, Argument(help="Job id, e.g. main-12.")], as_json: J
 @app.command()
 def logs(
     job: Annotated[str, Argument(help="Job id or stage, e.g. main-12 or train.")],
-    partition: Annotated[Text, Option(help="Only the stage's job for this partition.")] = None,
-    unit: Annotated[Text, Option(metavar="NAME", help="Only the output of this unit.")] = None,
+    partition: Annotated[given.Text, Option(help="Only the stage's job for this partition.")] = None,
+    unit: Annotated[given.Text, Option(metavar="NAME", help="Only the output of this unit.")] = None,
     follow: Annotated[bool, Option("--follow", "-f", help="Keep printing until the job has ended.")] = False,
 ) -> None:
     """Print the output of a job, or of a stage's newest jobs, even while they run or after they failed."""
@@ -223,9 +191,9 @@ def profile(
     function: Annotated[list[str] | None, Option(help="With --lines: of this one. Repeatable.")] = None,
     memory: Annotated[bool, Option("--memory", help="Allocations, by memray.")] = False,
     sample: Annotated[bool, Option("--sample", help="Stacks of all processes, by py-spy.")] = False,
-    timeline: Timeline = None,
+    timeline: given.Timeline = None,
     output: Annotated[Path | None, Option(help="Folder to write to; default: profile/ in results.")] = None,
-    as_json: Json = False,
+    as_json: given.Json = False,
 ) -> None:
     """Show where the time or memory of a job goes: it is repeated in a scratch folder, the cache untouched.
 
@@ -256,7 +224,7 @@ def isolate(
 
 @app.command()
 def limits(
-    again: Annotated[bool, Option("--again", help="Measure again.")] = False, as_json: Json = False
+    again: Annotated[bool, Option("--again", help="Measure again.")] = False, as_json: given.Json = False
 ) -> None:
     """Show what this machine can do: arithmetic, memory, disk and processes. Measured once, and kept."""
     from shortloop.cli.lookup.limits import print_limits
@@ -267,9 +235,9 @@ def limits(
 @app.command()
 def history(
     stage: Annotated[str, Argument(help="Stage, e.g. train.")],
-    partition: Annotated[Text, Option(help="Only jobs of this partition.")] = None,
+    partition: Annotated[given.Text, Option(help="Only jobs of this partition.")] = None,
     output: Annotated[Path | None, Option("--output", "-o", help="Draw it: FILE.svg, .png or .pdf.")] = None,
-    as_json: Json = False,
+    as_json: given.Json = False,
 ) -> None:
     """Show how fast a stage was in past runs, and point out where it became slower."""
     from shortloop.cli.lookup.history import print_history
@@ -282,7 +250,7 @@ def export(
     job: Annotated[str, Argument(help="Job id, e.g. main-12.")],
     ro_crate: Annotated[Path, Option("--ro-crate", help="Workflow Run RO-Crate: a new folder, or FILE.zip.")],
     inputs: Annotated[bool, Option("--inputs", help="With the input files, not only their hashes.")] = False,
-    as_json: Json = False,
+    as_json: given.Json = False,
 ) -> None:
     """Write a job with its provenance, to archive it: results, code, options, versions and hashes."""
     from shortloop.cli.output import print_json, print_lines
@@ -299,8 +267,8 @@ def export(
 def compare(
     first: Annotated[str, Argument(help="Job id, e.g. main-12.")],
     second: Annotated[str, Argument(help="Job id of the same stage, e.g. main-31.")],
-    figure: ComparedFigure = None,
-    as_json: Json = False,
+    figure: given.ComparedFigure = None,
+    as_json: given.Json = False,
 ) -> None:
     """Compare two jobs of a stage: their code, options, inputs and results."""
     from shortloop.analyses import find_analyses
@@ -311,17 +279,17 @@ def compare(
 
 @app.command()
 def jobs(
-    stage: Annotated[Text, Option(help="Only jobs of this stage.")] = None,
-    partition: Annotated[Text, Option(help="Only jobs of this partition.")] = None,
-    settings: SettingsName = None,
-    state: Annotated[Text, Option(help="Only jobs in this state, e.g. superseded.")] = None,
-    older: Older = None,
-    newer: Annotated[Text, Option(help="Only jobs younger than this, e.g. 2h.")] = None,
-    larger: Annotated[Text, Option(help="Only jobs at least this large, e.g. 100MB.")] = None,
+    stage: Annotated[given.Text, Option(help="Only jobs of this stage.")] = None,
+    partition: Annotated[given.Text, Option(help="Only jobs of this partition.")] = None,
+    settings: given.SettingsName = None,
+    state: Annotated[given.Text, Option(help="Only jobs in this state, e.g. superseded.")] = None,
+    older: given.Older = None,
+    newer: Annotated[given.Text, Option(help="Only jobs younger than this, e.g. 2h.")] = None,
+    larger: Annotated[given.Text, Option(help="Only jobs at least this large, e.g. 100MB.")] = None,
     scripts: Annotated[bool, Option("--scripts", help="Include jobs of build scripts.")] = False,
     sort: Annotated[str, Option(help="Sort by id, made, seconds, size, stage or partition.")] = "id",
     reverse: Annotated[bool, Option("--reverse", help="Reverse the order.")] = False,
-    as_json: Json = False,
+    as_json: given.Json = False,
 ) -> None:
     """List jobs with their stage, partition, cost and whether they are still needed."""
     from shortloop.cli.lookup.jobs import Filter, print_jobs
@@ -333,9 +301,9 @@ def jobs(
 @app.command()
 def runs(
     number: Annotated[int | None, Argument(help="Run to show in full.")] = None,
-    settings_to: SettingsTo = None,
+    settings_to: given.SettingsTo = None,
     every: Annotated[bool, Option("--all", help="List all runs, not only the latest.")] = False,
-    as_json: Json = False,
+    as_json: given.Json = False,
 ) -> None:
     """List runs with their start, settings, number of jobs built and reused, and exit status."""
     from shortloop.cli.lookup.runs import look_at_runs
@@ -346,9 +314,9 @@ def runs(
 @app.command()
 def harmless(
     stage: Annotated[str, Argument(help="Stage, e.g. train.")],
-    why: Reason,
-    script: Script = None,
-    settings: SettingsFile = None,
+    why: given.Reason,
+    script: given.Script = None,
+    settings: given.SettingsFile = None,
 ) -> None:
     """Declare that changed code or libraries do not affect a stage's results, so that its jobs are reused."""
     from shortloop.cli.plan import print_harmless
@@ -358,8 +326,8 @@ def harmless(
 
 @app.command()
 def verify(
-    set_aside: SetAside = False,
-    as_json: Json = False,
+    set_aside: given.SetAside = False,
+    as_json: given.Json = False,
 ) -> None:
     """Verify every byte of all jobs and their input files. Exit status 1 if anything changed.
 
@@ -372,11 +340,11 @@ def verify(
 
 @app.command()
 def gc(
-    delete: Delete = False,
-    older: Older = None,
-    to: FitsInto = None,
-    forget: Forget = None,
-    as_json: Json = False,
+    delete: given.Delete = False,
+    older: given.Older = None,
+    to: given.FitsInto = None,
+    forget: given.Forget = None,
+    as_json: given.Json = False,
 ) -> None:
     """Delete jobs that no latest run uses, oldest first, and leftover files. Job ids are never reused."""
     from shortloop.cli.gc import collect_garbage
@@ -386,12 +354,12 @@ def gc(
 
 @app.command()
 def cache(
-    settings: SettingsFile = None,
-    push: Push = False,
-    collect: Collect = False,
-    older: Older = None,
-    to: FitsInto = None,
-    as_json: Json = False,
+    settings: given.SettingsFile = None,
+    push: Annotated[bool, Option("--push", help="Push all finished jobs that nobody has pushed.")] = False,
+    collect: given.Collect = False,
+    older: given.Older = None,
+    to: given.FitsInto = None,
+    as_json: given.Json = False,
 ) -> None:
     """Show what is in the shared cache of jobs, push finished jobs to it, or delete old ones there."""
     from shortloop.cli.cache import use_cache

@@ -39,7 +39,6 @@ SetAside = Annotated[bool, Option("--set-aside", help="Take damaged jobs out of 
 FitsInto = Annotated[
     Text, Option("--to", help="Delete only until all remaining jobs fit in this size, e.g. 20GB.")
 ]
-Push = Annotated[bool, Option("--push", help="Push all finished jobs that nobody has pushed.")]
 Collect = Annotated[bool, Option("--gc", help="Delete jobs there, oldest first; needs --older or --to.")]
 TakeOver = Annotated[
     bool, Option("--take-over", help="Replace the results of another settings file with the same name.")

@@ -178,7 +178,7 @@ class Run(ABC):
         return [self._copy(each) if ":/" in str(each) else project_directory() / each for each in paths]
 
     def _copy(self, path: Path) -> Path:
-        from shortloop.store.remote_inputs import address_of, local_copy
+        from shortloop.store.remote_files import address_of, local_copy
 
         if not (address := address_of(path)):
             return project_directory() / path

@@ -195,8 +195,9 @@ def dataset_content(file: Path, contents: Mapping[str, str]) -> str | None:
     return digest(_plain(said))
 
 
-def move_dataset(data: dict[str, Any], place_of: Callable[[str, str], str]) -> None:
+def move_dataset(description: dict[str, object], place_of: Callable[[str, str], str]) -> None:
     """Replace the places in a dataset's description, each of a job and what is named in it."""
+    data: dict[str, Any] = description
 
     def moved(place: str | None) -> str | None:
         job, _, inside = (place or "").partition("/")

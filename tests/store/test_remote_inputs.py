@@ -20,9 +20,9 @@ from shortloop.panel.formats.csv import CsvInput
 from shortloop.plan.pipeline import Built, Call, Run
 from shortloop.plan.request import named_files
 from shortloop.stages.inputs import File
-from shortloop.store import remote_files, remote_inputs
+from shortloop.store import remote_files
 from shortloop.store.inputs import register
-from shortloop.store.remote_inputs import address_of, local_copy
+from shortloop.store.remote_files import address_of, local_copy
 
 project = pytest.fixture(empty_project)
 
@@ -136,7 +136,7 @@ def test_without_its_store_the_copy_counts(
 def test_a_store_that_does_not_answer_is_not_waited_for(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote_inputs, "PATIENCE", 0.3)
+    monkeypatch.setattr(remote_files, "PATIENCE", 0.3)
     for kind in (LocalFileSystem, MemoryFileSystem):
         monkeypatch.setattr(kind, "info", lambda *_, **__: threading.Event().wait())
     with pytest.raises(InputError, match="no answer for 0 s"):

@@ -12,7 +12,7 @@ import pytest
 from jobs_project import empty_project
 
 from shortloop.base.errors import InputError
-from shortloop.store.remote_inputs import local_copy
+from shortloop.store.remote_files import local_copy
 
 pytest.importorskip("aiohttp", reason="aiohttp is not installed")
 project = pytest.fixture(empty_project)

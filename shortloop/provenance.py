@@ -37,13 +37,7 @@ TERMS = "https://w3id.org/ro/terms/workflow-run/context"
 PYTHON = "https://w3id.org/workflowhub/workflow-ro-crate#python"
 FILE_OPTION = re.compile(r"([0-9a-f]{64}) (.+)", re.DOTALL)  # content and name of an input file
 # No results; the first two hold paths of this machine, and are left out.
-NOTES = (
-    "setup.json",
-    "post.json",
-    MANIFEST,
-    "method.tar.gz",
-    RECORD,
-)
+NOTES = ("setup.json", "post.json", MANIFEST, "method.tar.gz", RECORD)
 EXTRA_CODE, IMPORTS = "workdirs/.cache/code", "imports"  # modules that a method imports, as one text
 RESULTS, CODE, INPUTS, ABOUT = "results", "code", "inputs", "job"  # folders of the crate
 

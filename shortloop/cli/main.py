@@ -38,11 +38,7 @@ def study(
 
 
 @app.command()
-def init(
-    folder: given.NewFolder,
-    data: given.Data = None,
-    named: given.Named = None,
-) -> None:
+def init(folder: given.NewFolder, data: given.Data = None, named: given.Named = None) -> None:
     """Create a project that is ready to run: a small example, or an installed analysis with --NAME.
 
     Exit status 3 if the settings file has questions to answer before the first run.
@@ -325,10 +321,7 @@ def harmless(
 
 
 @app.command()
-def verify(
-    set_aside: given.SetAside = False,
-    as_json: given.Json = False,
-) -> None:
+def verify(set_aside: given.SetAside = False, as_json: given.Json = False) -> None:
     """Verify every byte of all jobs and their input files. Exit status 1 if anything changed.
 
     Skips printed output (OUTPUT/), files whose names begin with a dot, and jobs of build scripts.

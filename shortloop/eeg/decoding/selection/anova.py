@@ -12,7 +12,7 @@ import numba
 import numpy as np
 
 from shortloop.base.types import FloatArray, IntArray
-from shortloop.eeg.decoding.selection.scaling import FEW, moments, read_only
+from shortloop.eeg.decoding.selection.scaling import BLOCK, moments, read_only
 
 DOUBTFUL = 1e-8
 """Differences of sums of squares are good to about 1e-16 of the sums. If they leave less than this share of
@@ -35,12 +35,21 @@ class FoldSums:
 def fold_sums(x: FloatArray, labels: IntArray, folds: IntArray, n_classes: int, n_folds: int) -> FoldSums:
     """Sum one bin (trials, features) over the trials of each class and held-out fold."""
     x = read_only(x)
-    offset = np.empty(x.shape[1])
-    sums = np.empty((n_classes, n_folds, x.shape[1]))
-    squares = np.empty((n_folds, x.shape[1]))
+    n, p = x.shape
+    known = labels.astype(np.int64), folds.astype(np.int64)
     counts = np.zeros((n_classes, n_folds))
-    _add_up(x, labels.astype(np.int64), folds.astype(np.int64), offset, sums, squares)
     np.add.at(counts, (labels, folds), 1.0)
+    shapes = (p,), (n_classes, n_folds, p), (n_folds, p)
+    offset, sums, squares = map(np.empty, shapes)
+    if x.flags.c_contiguous:
+        _add_up(x, *known, offset, sums, squares)
+    else:  # some features at a time, copied into a cache, where those of a trial are side by side
+        for first in range(0, p, step := max(1, BLOCK // n)):
+            part = slice(first, first + step)
+            some = read_only(np.ascontiguousarray(x[:, part]))
+            own = [np.empty((*shape[:-1], some.shape[1])) for shape in shapes]
+            _add_up(some, *known, *own)
+            offset[part], sums[..., part], squares[:, part] = own
     of_folds = sums.sum(axis=0)
     return FoldSums(offset, sums, squares, counts, of_folds, of_folds.sum(axis=0), squares.sum(axis=0))
 
@@ -133,18 +142,10 @@ def _sums_of_squares(x: FloatArray, labels: IntArray) -> tuple[FloatArray, Float
     return between, np.asarray(within)
 
 
-@numba.njit(cache=True)
+@numba.njit(cache=True, fastmath={"contract"})
 def _add_up(x, labels, folds, offset, sums, squares):  # type: ignore[no-untyped-def]
     """Sum over the trials of each class and fold, about the mean of all trials."""
     # Fills the means `offset` (features,), `sums` (classes, folds, features), `squares` (folds, features).
-    if x.strides[0] < x.strides[1]:
-        _add_up_columns(x, labels, folds, offset, sums, squares)
-    else:
-        _add_up_rows(x, labels, folds, offset, sums, squares)
-
-
-@numba.njit(cache=True, fastmath={"contract"})
-def _add_up_rows(x, labels, folds, offset, sums, squares):  # type: ignore[no-untyped-def]
     n, m = x.shape
     offset[:] = 0.0
     sums[:] = 0.0
@@ -160,39 +161,3 @@ def _add_up_rows(x, labels, folds, offset, sums, squares):  # type: ignore[no-un
             centred = x[i, j] - offset[j]
             total[j] += centred
             square[j] += centred * centred
-
-
-@numba.njit(cache=True, fastmath={"contract"})
-def _add_up_columns(x, labels, folds, offset, sums, squares):  # type: ignore[no-untyped-def]
-    n, (n_classes, n_folds, _) = x.shape[0], sums.shape
-    group = labels * n_folds + folds
-    # Small arrays of its own, all of the same width, let the compiler add up eight features at once.
-    some = np.zeros((n, FEW))
-    centre = np.empty(FEW)
-    of_group = np.empty((n_classes * n_folds, FEW))
-    of_fold = np.empty((n_folds, FEW))
-    for first in range(0, x.shape[1], FEW):
-        width = min(FEW, x.shape[1] - first)
-        for q in range(width):
-            for i in range(n):
-                some[i, q] = x[i, first + q]
-        centre[:] = 0.0
-        of_group[:] = 0.0
-        of_fold[:] = 0.0
-        for i in range(n):
-            for q in range(FEW):
-                centre[q] += some[i, q]
-        for q in range(FEW):
-            centre[q] /= n
-        for i in range(n):
-            total, square = of_group[group[i]], of_fold[folds[i]]
-            for q in range(FEW):
-                centred = some[i, q] - centre[q]
-                total[q] += centred
-                square[q] += centred * centred
-        for q in range(width):
-            offset[first + q] = centre[q]
-            for fold in range(n_folds):
-                squares[fold, first + q] = of_fold[fold, q]
-                for k in range(n_classes):
-                    sums[k, fold, first + q] = of_group[k * n_folds + fold, q]

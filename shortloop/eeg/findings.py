@@ -41,20 +41,18 @@ def _of_kind(found: Mapping[str, Any]) -> Iterator[tuple[str, Finding]]:
     yield f"{kind}: folds without a model", Finding(group["left_out"])
 
 
-def _time(time: float | None, unit: str) -> Finding:
-    return Finding(time and 1000 * time, "ms") if unit == "s" else Finding(time, unit)
+def _time(time: float, unit: str) -> Finding:
+    return Finding(1000 * time, "ms") if unit == "s" else Finding(time, unit)
 
 
-def _mean(scores: Sequence[float | None], unit: str) -> Finding:
+def _mean(scores: Sequence[float], unit: str) -> Finding:
     """With a t interval."""
-    known = [score for score in scores if score is not None]
-    if not (number := len(known)):
-        return Finding(None, unit)
-    mean = math.fsum(known) / number
+    number = len(scores)
+    mean = math.fsum(scores) / number
     if number < 2:
         return Finding(mean, unit)
     from scipy.special import stdtrit
 
-    variance = math.fsum((score - mean) ** 2 for score in known) / (number - 1)
+    variance = math.fsum((score - mean) ** 2 for score in scores) / (number - 1)
     half = float(stdtrit(number - 1, (1 + LEVEL) / 2)) * math.sqrt(variance / number)
     return Finding(mean, unit, mean - half, mean + half, INTERVAL)

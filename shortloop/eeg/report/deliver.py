@@ -87,7 +87,7 @@ def _print_tables(findings: list[dict[str, Any]]) -> None:
 
 def _verdict(found: dict[str, Any], alpha: float) -> str:
     verdict = "significant" if found["significant"] else "not significant"
-    if not found["significant"] and found["p_max"] is not None and found["p_max"] <= alpha:
+    if not found["significant"] and found["p_max"] <= alpha:
         verdict = "significant in single bins, in no cluster"
     caution = f"; {TOO_SMALL}" if found["too_small"] else ""
     return (
@@ -96,7 +96,5 @@ def _verdict(found: dict[str, Any], alpha: float) -> str:
     )
 
 
-def _at(time: float | None, unit: str) -> str:
-    if time is None:
-        return "–"
+def _at(time: float, unit: str) -> str:
     return f"{1000 * time:.0f} ms" if unit == "s" else f"{unit} {time:g}"

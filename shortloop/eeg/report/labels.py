@@ -30,10 +30,8 @@ def score_label(stats: MapStatistics) -> str:
     return f"{SCORES[stats.score]}, {mean}chance {score_text(stats.score, stats.chance, unit=False)}"
 
 
-def score_text(score: Score, value: float | None, *, unit: bool = True) -> str:
+def score_text(score: Score, value: float, *, unit: bool = True) -> str:
     """Format a score: percent with one decimal, AUC with three."""
-    if value is None:
-        return "–"
     if score == "auc":
         return f"{value:.3f}"
     return f"{value:.1f} %" if unit else f"{value:.1f}"
@@ -48,13 +46,11 @@ def letter_of(stats: MapStatistics) -> str:
     return "z" if stats.level == "participant" else "t"
 
 
-def p_text(p: float | None) -> str:
-    if p is None:
-        return "p unknown"
+def p_text(p: float) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
-def p_alone(p: float | None) -> str:
+def p_alone(p: float) -> str:
     """Format a p value in a column of p values."""
     return p_text(p).removeprefix("p ").removeprefix("= ")
 

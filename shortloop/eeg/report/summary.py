@@ -31,9 +31,10 @@ def cohens_d(t: float, participants: int) -> dict[str, float | None]:
     return {"d": t / root, "low": low, "high": high}
 
 
-def effect_at(stats: MapStatistics, at: Cell | None) -> dict[str, float | None] | None:
-    if at is None or stats.level != "group" or not math.isfinite(t := float(stats.t[at])):
+def effect_at(stats: MapStatistics, at: Cell) -> dict[str, float | None] | None:
+    if stats.level != "group":
         return None
+    t = float(stats.t[at])
     points = 100.0 if stats.score == "auc" else 1.0
     away = points * abs(float(stats.mean[at] - stats.level_of_chance[at]))
     if abs(t) / math.sqrt(len(stats.scores)) * SD_RESOLUTION >= away * (1 - 1e-9) > 0:
@@ -67,9 +68,8 @@ def confidence_half_width(stats: MapStatistics, level: float = LEVEL) -> FloatAr
     if (count := len(stats.scores)) < 2 or stats.level == "participant":
         return np.full(stats.mean.shape, np.nan)
     error = np.std(stats.scores, axis=0, ddof=1) / np.sqrt(count)
-    known = np.isfinite(stats.t) & (np.abs(stats.t) > 1e-9)
+    known = np.abs(stats.t) > 1e-9
     error[known] = ((stats.mean - stats.level_of_chance)[known] / stats.t[known]).astype(error.dtype)
-    error[np.isinf(stats.t)] = 0.0
     return np.asarray(np.abs(error) * stdtrit(count - 1, (1 + level) / 2))
 
 
@@ -89,13 +89,13 @@ def participant_table(result: KindResult) -> list[dict[str, Any]]:
             row["generalization_peak"], best = _peak(result.generalization.scores[index])
             trained, tested = _times_of(result, best, 2)
             row |= {"generalization_train_time": trained, "generalization_test_time": tested}
-        if (one := alone.get(participant)) is not None and at is not None:
+        if (one := alone.get(participant)) is not None:
             row["low"], row["high"] = one.curve_ends[:, at[0]].tolist()
-            row["p"] = _smallest(one.curve.p_max)
-            if result.generalization is not None and one.plane is not None and one.plane_ends is not None:
-                ends = (None, None) if best is None else one.plane_ends[:, best[0], best[1]].tolist()
+            row["p"] = float(one.curve.p_max.min())
+            if best is not None and one.plane is not None and one.plane_ends is not None:
+                ends = one.plane_ends[:, best[0], best[1]].tolist()
                 row["generalization_low"], row["generalization_high"] = ends
-                row["generalization_p"] = _smallest(one.plane.p_max)
+                row["generalization_p"] = float(one.plane.p_max.min())
         rows.append(row)
     return rows
 
@@ -175,8 +175,8 @@ def _overall(result: KindResult, stats: MapStatistics) -> dict[str, Any]:
     peak, at = _peak(stats.mean)
     return {
         "significant": bool(stats.significant.any()),
-        "p": _smallest(stats.p_cluster),
-        "p_max": _smallest(stats.p_max),
+        "p": float(stats.p_cluster.min()),
+        "p_max": float(stats.p_max.min()),
         "too_small": SHARED_TRAINING in stats.note,
         "peak": peak,
         "effect": effect_at(stats, at),
@@ -185,37 +185,30 @@ def _overall(result: KindResult, stats: MapStatistics) -> dict[str, Any]:
 
 
 def _cluster(result: KindResult, stats: MapStatistics, cells: np.ndarray) -> dict[str, Any]:
-    above = float(np.nansum(stats.t[cells])) >= 0
+    above = stats.t[cells].sum() >= 0
     beyond = stats.mean - stats.level_of_chance
     _, at = _peak(np.where(cells, beyond if above else -beyond, np.nan))
     return {
         "direction": "above" if above else "below",
-        "p": _smallest(stats.p_cluster[cells]),
-        "peak": None if at is None else float(stats.mean[at]),
+        "p": float(stats.p_cluster[cells].min()),
+        "peak": float(stats.mean[at]),
         "effect": effect_at(stats, at),
         **_peak_times(result, stats, at),
     }
 
 
-def _peak(values: FloatArray) -> tuple[float | None, Cell | None]:
-    if not np.isfinite(values).any():
-        return None, None
-    at = np.unravel_index(int(np.argmax(np.where(np.isfinite(values), values, -np.inf))), values.shape)
+def _peak(values: FloatArray) -> tuple[float, Cell]:
+    at = np.unravel_index(int(np.nanargmax(values)), values.shape)
     return float(values[at]), tuple(int(index) for index in at)
 
 
-def _peak_times(result: KindResult, stats: MapStatistics, at: Cell | None) -> dict[str, float | None]:
+def _peak_times(result: KindResult, stats: MapStatistics, at: Cell) -> dict[str, float | None]:
     names = ["peak_time"] if stats.mean.ndim == 1 else ["peak_train_time", "peak_test_time"]
     return dict(zip(names, _times_of(result, at, len(names))))
 
 
 def _range(times: FloatArray, indices: IntArray) -> list[float]:
     return [float(times[indices.min()]), float(times[indices.max()])]
-
-
-def _smallest(p: FloatArray) -> float | None:
-    known = p[np.isfinite(p)]
-    return float(known.min()) if known.size else None
 
 
 def statistics_csv(result: KindResult, stats: MapStatistics) -> str:
@@ -253,8 +246,8 @@ def participants_csv(result: KindResult) -> str:
     return csv_text(["participant", "scores", *times, "score", "low", "high"], rows)
 
 
-def _times_of(result: KindResult, cell: Cell | None, number: int) -> list[float | None]:
+def _times_of(result: KindResult, cell: Cell, number: int) -> list[float | None]:
     """Training time of a cell and, of a map, its testing time; filled up with None to so many."""
     times = [result.train_times] if result.test_times is None else [result.train_times, result.test_times]
-    known: list[float | None] = [float(each[index]) for each, index in zip(times, reversed(cell or ()))]
+    known: list[float | None] = [float(each[index]) for each, index in zip(times, reversed(cell))]
     return known + [None] * (number - len(known))

@@ -88,20 +88,12 @@ def test_peaks_are_the_largest_means_and_scores_and_plain_data() -> None:
     assert again == [group_findings(result), participant_table(result)]
 
 
-def test_nothing_significant_no_generalization_and_scores_that_are_no_numbers() -> None:
+def test_nothing_significant_and_no_generalization() -> None:
     curve = group_findings(kind_result(curve=statistics(np.zeros(12, dtype=bool))))["curve"]
     assert (curve["significant"], curve["windows"], curve["clusters"], curve["p"]) == (False, [], [], 1.0)
     result = kind_result(test_bins=None)
     assert group_findings(result)["generalization"] is None
     assert not any("generalization" in key for row in participant_table(result) for key in row)
-    stats = statistics(np.arange(12) < 0)
-    scores = stats.scores.copy()
-    scores[0] = np.nan
-    scores[1, 0] = np.nan
-    table = participant_table(kind_result(curve=replace(stats, scores=scores)))
-    assert table[0]["peak"] is None
-    assert table[0]["peak_time"] is None
-    assert table[1]["peak"] == np.nanmax(scores[1])
 
 
 def test_touching_clusters_of_opposite_sign_are_two_windows() -> None:
@@ -250,11 +242,10 @@ def test_the_confidence_band_is_about_the_mean_also_at_chance() -> None:
     more = level - CHANCE
     shifted = replace(UNEQUAL.curve, mean=UNEQUAL.curve.mean + more, scores=UNEQUAL.curve.scores + more)
     np.testing.assert_allclose(confidence_half_width(shifted), confidence_half_width(kind_result().curve))
-    scores = CHANCE + np.array([[-1.0, 0.0, 2.0], [1.0, 0.0, 2.0]])
-    of_all, t = statistics(np.zeros(3, dtype=bool), 2), np.array([0.0, 0.0, np.inf])
-    stats = replace(of_all, scores=scores, mean=scores.mean(axis=0), t=t)
+    scores, flat = CHANCE + np.array([[-1.0, 0.0], [1.0, 0.0]]), statistics(np.zeros(2, dtype=bool), 2)
+    stats = replace(flat, scores=scores, mean=scores.mean(axis=0), t=np.zeros(2))
     error = scipy_stats.sem(scores[:, 0]) * scipy_stats.t.ppf(0.975, 1)
-    np.testing.assert_allclose(confidence_half_width(stats), [error, 0.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(confidence_half_width(stats), [error, 0.0], atol=1e-12)
 
 
 def test_sentences_and_tables() -> None:

@@ -52,7 +52,7 @@ def finding(shape: str, result: KindResult) -> str:
             for each in clusters
         ]
         said = f"{start} was significantly {listed(places)}.{caution}"
-    elif found["p_max"] is not None and found["p_max"] <= result.curve.alpha:
+    elif found["p_max"] <= result.curve.alpha:
         said = (
             f"{start} differed from chance in no cluster (smallest corrected {p}), but in single "
             f"bins by the maximum statistic ({p_max}).{caution}"
@@ -63,11 +63,10 @@ def finding(shape: str, result: KindResult) -> str:
             f"{p_max} by the maximum statistic)."
         )
     peaks = [("Below chance it was lowest", each) for each in clusters if each["direction"] == "below"]
-    if found["peak"] is not None:
-        for words, each in [(f"The {_mean_score(result)} was highest", found), *peaks]:
-            score = score_text(result.curve.score, each["peak"])
-            at = where([[time, time] for time in summary.peaks_of(each)])
-            said += f" {words} {at}, {score}{summary.effect_text(each['effect'])}."
+    for words, each in [(f"The {_mean_score(result)} was highest", found), *peaks]:
+        score = score_text(result.curve.score, each["peak"])
+        at = where([[time, time] for time in summary.peaks_of(each)])
+        said += f" {words} {at}, {score}{summary.effect_text(each['effect'])}."
     return said
 
 

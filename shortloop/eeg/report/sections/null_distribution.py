@@ -52,7 +52,7 @@ def observed_maxima(stats: MapStatistics) -> tuple[float, float]:
     """Return the largest observed statistic, and the mass of the heaviest cluster."""
     numbers = np.unique(stats.clusters[stats.clusters != 0])
     mass = max((np.abs(stats.t[stats.clusters == number]).sum() for number in numbers), default=0.0)
-    return float(np.abs(stats.t[np.isfinite(stats.t)]).max(initial=0.0)), float(mass)
+    return float(np.abs(stats.t).max()), float(mass)
 
 
 def critical_value(null: FloatArray, alpha: float, exact: bool = False) -> float | None:
@@ -72,19 +72,17 @@ def _histogram(axes: Axes, null: FloatArray, observed: float, stats: MapStatisti
     # All sign flips, the observed maps first: shortloop.eeg.group says so of its exact null distributions.
     flips = stats.level == "group" and len(null) == 2 ** len(stats.scores)
     critical = critical_value(null, stats.alpha, flips and bool(np.isclose(null[0], observed)))
-    line = critical if critical is not None and np.isfinite(critical) else None
-    finite = null[np.isfinite(null)]
-    end = FAR * max(float(np.quantile(finite, 0.95)) if finite.size else 1.0, line or 0.0)
-    span = (float(finite.min()), min(end, float(finite.max()))) if finite.size else (0.0, 1.0)
+    end = FAR * max(float(np.quantile(null, 0.95)), critical or 0.0)
+    span = float(null.min()), min(end, float(null.max()))
     if span[1] - span[0] <= 1e-6 * span[1]:  # all equal but for rounding: too narrow for bins
         span = (0.95 * span[0], 1.05 * span[1] or 1.0)
-    bins = min(40, max(8, int(1.5 * np.sqrt(finite.size))))
+    bins = min(40, max(8, int(1.5 * np.sqrt(null.size))))
     style: dict[str, Any] = {"histtype": "stepfilled", "color": "#B5C7D6", "label": "null"}
-    axes.hist(np.minimum(finite, span[1]), bins=bins, range=span, **style)
-    if line is not None:
-        axes.axvline(line, color=BLACK, linestyle="--", label=f"to exceed for p ≤ {stats.alpha:g}")
+    axes.hist(np.minimum(null, span[1]), bins=bins, range=span, **style)
+    if critical is not None:
+        axes.axvline(critical, color=BLACK, linestyle="--", label=f"to exceed for p ≤ {stats.alpha:g}")
     if observed > end:  # drawn at its value, it would leave no room for the null
-        text = f"{observed:,.0f} →" if np.isfinite(observed) else "∞ →"
+        text = f"{observed:,.0f} →"
         axes.text(0.9, 0.9, text, transform=axes.transAxes, ha="right", va="top", color=VERMILION)
     axes.axvline(min(observed, end), color=VERMILION, linewidth=2.0, clip_on=False, label="observed")
     axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))

@@ -158,7 +158,7 @@ def _limits(result: KindResult) -> tuple[tuple[float, float, float, float], floa
         x, y = plane_of(result)
         return (x[0], x[-1], y[0], y[-1]), float(np.clip(np.ptp(y) / np.ptp(x), 0.5, 2.0))
     x, stats = edges_of(result.train_times, time_scale(result)), result.curve
-    known = np.append(stats.scores[np.isfinite(stats.scores)], stats.chance)
+    known = np.append(stats.scores, stats.chance)
     margin = 0.05 * np.ptp(known) or 1.0
     return (x[0], x[-1], known.min() - margin, known.max() + margin), 0.85
 

@@ -46,8 +46,7 @@ def effects(result: KindResult) -> PageTable:
 
 def _effect(name: str, found: dict[str, Any], scale: TimeScale, result: KindResult) -> TableRow:
     when = NONE if "direction" not in found else _both(scale.span(*each) for each in spans_of(found))
-    at = NONE if found["peak"] is None else _both(map(scale.point, peaks_of(found)))
-    peak = score_text(result.curve.score, found["peak"])
+    peak, at = score_text(result.curve.score, found["peak"]), _both(map(scale.point, peaks_of(found)))
     cells = [found.get("direction", "not significant"), when, p_alone(found["p"]), peak, at]
     if result.curve.level == "group":
         d, ends = (NONE, "") if found["effect"] is None else effect_parts(found["effect"])
@@ -123,7 +122,7 @@ def _cells(row: dict[str, Any], scale: TimeScale, result: KindResult) -> tuple[s
         cells.append(score(row[f"{prefix}peak"]))
         if result.individual:
             cells.append(NONE if low is None or high is None else f"{score(low)} to {score(high)}")
-        cells += [NONE if row[name] is None else scale.number(row[name]) for name in times]
+        cells += [scale.number(row[name]) for name in times]
         if result.individual:
             cells.append(NONE if p is None else p_alone(p))
     return tuple(cells)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from shortloop.base.types import FloatArray
-from shortloop.eeg.report.labels import scaled
+from shortloop.eeg.report.labels import readable
 from shortloop.eeg.report.times import TimeScale
 from shortloop.report.style import BLACK, DARK, DIVERGING, GREY
 
@@ -19,12 +20,18 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Bbox
 
 NARROW = 1.6  # inches: a shorter bar has room for three numbers
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 Limits = tuple[float, float, bool]  # ends of a colour scale, and whether values lie outside them
 
 
 def scaled_to(values: FloatArray, unit: str) -> tuple[float, str]:
-    """Return factor and name of a unit in which all values are easy to read."""
-    return scaled(unit, float(np.abs(values[np.isfinite(values)]).max(initial=0.0)))
+    """As `readable`, with a power of ten if the largest value is not easy to read in that unit."""
+    factor, said = readable(unit)
+    size = factor * float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
+    if size == 0 or 1e-2 <= size < 1e4:
+        return factor, said
+    power = 3 * math.floor(math.log10(size) / 3)
+    return factor / 10.0**power, f"10{str(power).translate(RAISED)} {said}"
 
 
 def outline_segments(mask: np.ndarray, x_edges: FloatArray, y_edges: FloatArray) -> FloatArray:

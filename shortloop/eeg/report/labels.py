@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from shortloop.eeg.score_names import Score
@@ -12,7 +11,6 @@ if TYPE_CHECKING:  # the end of each run prints scores, and needs no NumPy for t
 
 SCORES = {"balanced-accuracy": "Balanced accuracy (%)", "accuracy": "Accuracy (%)", "auc": "AUC"}
 UNITS = dict.fromkeys(("eeg", "eog", "ecg", "emg", "ecog", "seeg", "dbs"), "V") | {"mag": "T", "grad": "T/m"}
-RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 SCALES = {
     "V": (1e6, "µV"),
     "V²": (1e12, "µV²"),
@@ -58,16 +56,6 @@ def p_alone(p: float) -> str:
 def readable(unit: str) -> tuple[float, str]:
     """Return factor and name of a unit in which a signal is easy to read: microvolts rather than volts."""
     return SCALES.get(unit, (1.0, unit or "arbitrary unit"))
-
-
-def scaled(unit: str, largest: float) -> tuple[float, str]:
-    """As `readable`, with a power of ten if the largest value is not easy to read in that unit."""
-    factor, said = readable(unit)
-    size = abs(factor * largest)
-    if not 0 < size < math.inf or 1e-2 <= size < 1e4:
-        return factor, said
-    power = 3 * math.floor(math.log10(size) / 3)
-    return factor / 10.0**power, f"10{str(power).translate(RAISED)} {said}"
 
 
 def limit_text(kind: str, value: float) -> str:

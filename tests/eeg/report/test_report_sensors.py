@@ -18,7 +18,8 @@ from shortloop.eeg.features.names import squared
 from shortloop.eeg.report.collect import collect_evoked, collect_patterns
 from shortloop.eeg.report.content import Evoked
 from shortloop.eeg.report.eeg_page import overview, page_of, panels
-from shortloop.eeg.report.labels import readable, scaled
+from shortloop.eeg.report.figure_parts import scaled_to
+from shortloop.eeg.report.labels import readable
 from shortloop.eeg.report.sections.patterns import ACTIVATION, activation_patterns
 from shortloop.eeg.report.sensors import (
     Positions,
@@ -154,9 +155,9 @@ def test_units_of_power_and_of_what_is_very_small() -> None:
         ("T²", 1.5e-26, (15.0, "10³ fT²")),
         ("a.u.", 4.2e-6, (4.2, "10⁻⁶ a.u.")),
     ]:
-        factor, said = scaled(unit, value)
+        factor, said = scaled_to(np.array([value]), unit)
         assert (factor * value, said) == (pytest.approx(wanted[0]), wanted[1])
-    assert scaled("a.u.", 0.0) == scaled("a.u.", float("inf")) == (1.0, "a.u.")
+    assert scaled_to(np.array([0.0, np.nan]), "a.u.") == (1.0, "a.u.")
 
 
 ELECTRODES = ("Fz", "Cz", "Pz", "Oz", "C3", "C4", "P3", "P4")

@@ -113,10 +113,11 @@ def details(result: KindResult, classes: int = 3, channels: tuple[str, ...] = CH
     plane = result.generalization
     alone = []
     for index, name in enumerate(result.participants):
-        one = replace(result.curve, scores=result.curve.scores[index : index + 1], level="participant")
-        curve_ends = one.scores[0] + np.array([[-5], [5]])
+        curve, p = result.curve, [float(stats.p_max.min()) for stats in result.maps]
+        curve_ends = curve.scores[index] + np.array([[-5], [5]])
         plane_ends = None if plane is None else plane.scores[index] + np.array([[[-6]], [[7]]])
-        alone.append(Individual(name, one, plane, curve_ends, plane_ends, 0.95, 2000))
+        alone_p = p[0], None if plane is None else p[1], len(curve.null_max), curve.note
+        alone.append(Individual(name, *alone_p, curve_ends, plane_ends, 0.95, 2000))
     times = result.train_times
     counts = rng.integers(1, 99, (classes, classes)) + 99.0 * np.eye(classes)
     confusions = [Confusion(counts, float(times[bins // 2]), None)]

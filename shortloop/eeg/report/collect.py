@@ -86,13 +86,16 @@ def _kind_result(chain: list[Result], every: Jobs, imported: Sequence[Result]) -
 def _individual(jobs: Jobs, with_plane: bool) -> Iterator[Individual]:
     intervals = {result.partition: result for result in jobs["intervals"]}
     for result in jobs["individual"]:
-        for number, who in enumerate(result.facts["participants"]):
-            curve, ends = load_statistics(result, "curve", number), intervals.get(who)
-            if curve is not None and ends is not None:
+        tested: Any = result.facts
+        p = {shape: result.arrays[f"{shape}_p_max"] for shape in tested["statistics"]}
+        for number, who in enumerate(tested["participants"]):
+            if (ends := intervals.get(who)) is not None:
                 yield Individual(
                     participant=who,
-                    curve=curve,
-                    plane=load_statistics(result, "plane", number) if with_plane else None,
+                    curve_p=float(p["curve"][number].min()),
+                    plane_p=float(p["plane"][number].min()) if with_plane and "plane" in p else None,
+                    permutations=result.arrays["curve_null_max"].shape[1],
+                    note=tested["statistics"]["curve"][number]["note"],
                     curve_ends=_ends(ends, "curve"),
                     plane_ends=_ends(ends, "plane") if with_plane and "plane_low" in ends.arrays else None,
                     level=ends.facts["interval"],

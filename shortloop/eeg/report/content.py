@@ -18,11 +18,13 @@ WORDS = "words"  # key of the settings with the words of a methods section; see 
 
 @dataclass(frozen=True)
 class Individual:
-    """Statistics of one participant, tested alone against its own permutations."""
+    """One participant, tested alone against its own permutations."""
 
     participant: str
-    curve: MapStatistics
-    plane: MapStatistics | None
+    curve_p: float  # smallest, corrected by the maximum statistic
+    plane_p: float | None
+    permutations: int
+    note: str  # limits of the test of the curve
     curve_ends: FloatArray  # (2, bins): ends of the interval over trials of the unsmoothed scores
     plane_ends: FloatArray | None  # (2, test bins, bins)
     level: float  # coverage of the intervals

@@ -91,11 +91,11 @@ def participant_table(result: KindResult) -> list[dict[str, Any]]:
             row |= {"generalization_train_time": trained, "generalization_test_time": tested}
         if (one := alone.get(participant)) is not None:
             row["low"], row["high"] = one.curve_ends[:, at[0]].tolist()
-            row["p"] = float(one.curve.p_max.min())
-            if best is not None and one.plane is not None and one.plane_ends is not None:
+            row["p"] = one.curve_p
+            if best is not None and one.plane_p is not None and one.plane_ends is not None:
                 ends = one.plane_ends[:, best[0], best[1]].tolist()
                 row["generalization_low"], row["generalization_high"] = ends
-                row["generalization_p"] = float(one.plane.p_max.min())
+                row["generalization_p"] = one.plane_p
         rows.append(row)
     return rows
 

@@ -70,8 +70,8 @@ def stacked_values(
     return arrays, facts
 
 
-def load_statistics(result: Result, shape: str, participant: int | None = None) -> MapStatistics | None:
-    """Statistics of one kind of map in a job of the group, or of a participant in one of `individual`."""
+def load_statistics(result: Result, shape: str) -> MapStatistics | None:
+    """Statistics of one kind of map in a job of the group."""
     known: Any = result.facts["statistics"].get(shape)
     if known is None:
         return None
@@ -80,10 +80,6 @@ def load_statistics(result: Result, shape: str, participant: int | None = None) 
         for name in STATISTICS
         if f"{shape}_{name}" in result.arrays
     }
-    if participant is not None:
-        known = known[participant]
-        scores = arrays["scores"][participant : participant + 1]
-        arrays = {name: each[participant] for name, each in arrays.items()} | {"scores": scores}
     return MapStatistics(**arrays, **known)
 
 

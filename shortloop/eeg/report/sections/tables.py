@@ -132,7 +132,7 @@ def _tests(result: KindResult) -> str:
     if not result.individual:
         return ""
     one, shared = result.individual[0], ""
-    if SHARED_TRAINING in one.curve.note:
+    if SHARED_TRAINING in one.note:
         shared = (
             f" In {result.train_phase} these p are too small, as folds share their training trials, which "
             'permutations of the test labels do not show; permutations.null = "training-labels" does.'
@@ -141,6 +141,6 @@ def _tests(result: KindResult) -> str:
         f" Intervals ({100 * one.level:g} %) are of {one.draws:,} samples of the trials with replacement, "
         "with the predictions as they are: they say how sure the score of these classifiers is, not that it "
         "is the largest of many. p, two-sided, is that of the participant's largest |z| against its own "
-        f"{len(one.curve.null_max):,} permutations, {'smoothed and ' if result.smoothed else ''}corrected "
+        f"{one.permutations:,} permutations, {'smoothed and ' if result.smoothed else ''}corrected "
         f"for all bins: (1 + b) / (1 + m) for b of m permutations that reach it.{shared}"
     )

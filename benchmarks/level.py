@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.ndimage import gaussian_filter1d
 
 from benchmarks.options import Options, cores
 from shortloop.base.seeds import seed_for
@@ -28,7 +29,7 @@ from shortloop.eeg.features.amplitude import amplitude_features
 from shortloop.eeg.features.settings import AmplitudeSettings
 from shortloop.eeg.formats.simulated import SimulatedInput
 from shortloop.eeg.group.settings import GroupSettings
-from shortloop.eeg.group.statistics import group_statistics, smooth_maps
+from shortloop.eeg.group.statistics import group_statistics
 
 RECORDINGS, LABELLINGS, TURNS, PARTICIPANTS, PERMUTATIONS = 300, 10, 10, 8, 199
 QUICK_RECORDINGS, QUICK_PERMUTATIONS = 2, 39
@@ -202,10 +203,8 @@ def _share(of_recordings: FloatArray) -> dict[str, float]:
 
 
 def _sums(curves: Iterable[FloatArray]) -> list[float]:
-    settings = GroupSettings()
-    each = smooth_maps(
-        np.concatenate([*curves]) - CHANCE, sigma=settings.smooth, truncate=settings.truncate, axes=(-1,)
-    )
+    every, group = np.concatenate([*curves]) - CHANCE, GroupSettings()
+    each = gaussian_filter1d(every, group.smooth, mode="nearest", truncate=group.truncate)
     return [float((each**power).sum()) for power in range(4)]
 
 

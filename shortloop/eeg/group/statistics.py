@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from scipy.ndimage import gaussian_filter, generate_binary_structure, label
@@ -98,7 +99,9 @@ def group_statistics(
     def smooth(maps: FloatArray, level: FloatArray) -> FloatArray:
         # Differences from chance: small numbers, so that nothing is lost in sums of squares.
         deviations, axes = (np.asarray(maps, dtype=np.float64) - level) * points, tuple(range(1, maps.ndim))
-        return smooth_maps(deviations, sigma=settings.smooth, truncate=settings.truncate, axes=axes)
+        # The kernel is sampled at whole bins, cut at ``round(truncate * smooth)`` and normalised to sum to 1.
+        how: dict[str, Any] = {"mode": "nearest", "truncate": settings.truncate, "axes": axes}
+        return np.asarray(gaussian_filter(deviations, settings.smooth, **how))
 
     smoothed = smooth(observed, levels)
     null: Iterable[FloatArray]
@@ -202,19 +205,6 @@ def _p_values(statistic: FloatArray, null: FloatArray, exact: bool) -> FloatArra
     larger = len(null) - np.searchsorted(np.sort(null), np.abs(statistic) * (1 - TIE_TOLERANCE))
     observed = 0 if exact else 1  # among the null already if that is exact
     return np.asarray((larger + observed) / (len(null) + observed))
-
-
-def smooth_maps(
-    maps: FloatArray, *, sigma: float, truncate: float, axes: tuple[int, ...] = (-2, -1)
-) -> FloatArray:
-    """Smooth maps with a truncated Gaussian, edges repeated."""
-    # The kernel is sampled at whole bins, cut at ``round(truncate * sigma)`` and normalised to sum to 1;
-    # beyond an edge the outermost bin repeats.
-    # gaussian_filter keeps the type it is given, and would round whole-number scores.
-    values = np.asarray(maps, dtype=np.float64)
-    if sigma == 0:
-        return values.copy()
-    return np.asarray(gaussian_filter(values, sigma, mode="nearest", truncate=truncate, axes=axes))
 
 
 def label_clusters(t: FloatArray, threshold: float) -> tuple[IntArray, FloatArray]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from shortloop.eeg.stages.feature_files import LABELS, load_features, map_times, sized
 from shortloop.stages.stage import Arrays, Finished, Index, Job, Out, Outputs, Stage, Values
 
 AXES = "test bins × training bins × trials"
@@ -25,7 +26,6 @@ class Apply(Stage):
         from shortloop.eeg.decoding.estimators.estimator import EstimatorSettings
         from shortloop.eeg.decoding.selection.scaling import warm_up_scaling
         from shortloop.eeg.decoding.settings import DecodingSettings
-        from shortloop.eeg.stages.feature_files import load_features
 
         facts, self._arrays = self.models.facts, self.models.arrays
         self._test = load_features(self.features, self.phase)
@@ -52,7 +52,6 @@ class Apply(Stage):
     def outputs(self) -> dict[str, Out]:
         from shortloop.eeg.decoding.apply import ranked_classes
         from shortloop.eeg.decoding.metrics.auc import rank_type
-        from shortloop.eeg.stages.feature_files import sized
 
         n_trials, n_classes = len(self._test.labels), len(self._test.classes)
         sizes = {"test bins": len(self._test.times), "training bins": len(self._train.times)}
@@ -98,7 +97,6 @@ class Apply(Stage):
 
     def finish(self, out: Outputs) -> Finished:
         from shortloop.eeg.decoding.metrics.scores import confusions
-        from shortloop.eeg.stages.feature_files import LABELS, map_times
 
         test, train = self._test, self._train
         classes = list(test.classes)

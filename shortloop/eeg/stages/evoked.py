@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shortloop.eeg.stages.feature_files import load_epochs
 from shortloop.stages.stage import Finished, Job, Outputs, Stage, Values
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ class Evoked(Stage):
         import numpy as np
 
         from shortloop.eeg.features.bins import baseline_samples
-        from shortloop.eeg.stages.feature_files import load_epochs
 
         arrays: dict[str, Values] = {}
         along = {"classes": "classes", "channels": "channels"}

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
-import numpy as np
-
 from shortloop.base.plain import Plain
-from shortloop.base.types import FloatArray
-from shortloop.eeg.data import Epochs, Features
 from shortloop.stages.results import Result
 from shortloop.stages.stage import Finished, Out, Outputs, Values
+
+if TYPE_CHECKING:  # the stages import this module when exax does
+    import numpy as np
+
+    from shortloop.base.types import FloatArray
+    from shortloop.eeg.data import Epochs, Features
 
 LABELS = "class of each trial, an index into the classes"
 MAP_AXES = {"curve": "training bins", "plane": "test bins × training bins"}
@@ -42,6 +44,8 @@ def keep_epochs(
 ) -> tuple[np.ndarray, dict[str, Values], dict[str, str], dict[str, Plain]]:
     """Write the data of the epochs of one phase, so that memory can be freed."""
     # Returns a map of the written file, and arrays, coordinates and facts of the phase.
+    import numpy as np
+
     data = out.create(f"data_{phase}", epochs.data.shape, epochs.data.dtype)
     data[...] = epochs.data
     trials, channels, samples = (_axis(name, phase) for name in ("trials", "channels", "samples"))
@@ -69,6 +73,10 @@ def keep_epochs(
 
 def load_epochs(result: Result, phase: str) -> Epochs:
     """Epochs of one phase in a job, their data mapped from its file."""
+    import numpy as np
+
+    from shortloop.eeg.data import Epochs
+
     facts = result.facts["phases"][phase]
     info = _info(phase)
     return Epochs(
@@ -84,12 +92,8 @@ def load_epochs(result: Result, phase: str) -> Epochs:
             for name in result.arrays
             if name.startswith(info)
         },
-        positions=_optional(result, f"positions_{phase}"),
+        positions=np.asarray(result.arrays[at]) if (at := f"positions_{phase}") in result.arrays else None,
     )
-
-
-def _optional(result: Result, name: str) -> np.ndarray | None:
-    return np.asarray(result.arrays[name]) if name in result.arrays else None
 
 
 def _axis(name: str, phase: str) -> str:
@@ -131,6 +135,10 @@ def finish_features(
 
 def load_features(result: Result, phase: str) -> Features:
     """Features of one phase in a job, their data mapped from its file."""
+    import numpy as np
+
+    from shortloop.eeg.data import Features
+
     facts = result.facts
     return Features(
         data=result.arrays[f"data_{phase}"],
@@ -141,5 +149,5 @@ def load_features(result: Result, phase: str) -> Features:
         kind=facts["kind"],
         unit=facts["unit"],
         time_unit=facts["time_unit"],
-        runs=_optional(result, f"runs_{phase}"),
+        runs=np.asarray(result.arrays[runs]) if (runs := f"runs_{phase}") in result.arrays else None,
     )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from shortloop.eeg.stages.feature_files import feature_axes, finish_features, load_epochs
 from shortloop.stages.stage import Arrays, Finished, Index, Job, Out, Outputs, Stage
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ class FeatureStage(Stage):
 
     def open(self) -> None:
         """Map the epochs, and compute one trial of each phase, which gives the shape."""
-        from shortloop.eeg.stages.feature_files import load_epochs
-
         self._epochs = {phase: load_epochs(self.epochs, phase) for phase in self.phases}
         self._first = {phase: self.of_trials(each, slice(0, 1)) for phase, each in self._epochs.items()}
         self._parts = [
@@ -41,8 +40,6 @@ class FeatureStage(Stage):
         return len(self._parts)
 
     def outputs(self) -> dict[str, Out]:
-        from shortloop.eeg.stages.feature_files import feature_axes
-
         outs = {}
         for phase, first in self._first.items():
             shape = (len(first.times), len(self._epochs[phase].labels), len(first.names))
@@ -59,8 +56,6 @@ class FeatureStage(Stage):
         return {f"data_{phase}": self.of_trials(self._epochs[phase], trials).data}
 
     def finish(self, out: Outputs) -> Finished:
-        from shortloop.eeg.stages.feature_files import finish_features
-
         features = {}
         for phase, first in self._first.items():
             epochs = self._epochs[phase]

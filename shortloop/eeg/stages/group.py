@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
+from shortloop.eeg.stages.feature_files import map_times
 from shortloop.stages.stage import CollectingStage, Finished, Job, Outputs, Stage
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ class Group(Stage):
     retrained: list[Job] = []  # noqa: RUF012  # in the same order; empty: none
 
     def finish(self, out: Outputs) -> Finished:
-        from shortloop.eeg.stages.feature_files import map_times
         from shortloop.eeg.stages.statistics_files import statistics_values
 
         first = self.permuted[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shortloop.eeg.stages.feature_files import keep_epochs
 from shortloop.stages.stage import File, Finished, Outputs, Stage, Values
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ class ImportEpochs(Stage):
         from shortloop.eeg.checks.duplicate_trials import overlaps, refuse_shared, trial_digests
         from shortloop.eeg.checks.summary import summarize
         from shortloop.eeg.formats.files.find import recording_of
-        from shortloop.eeg.stages.feature_files import keep_epochs
         from shortloop.stages.records import noted
 
         who = self.partition or ""

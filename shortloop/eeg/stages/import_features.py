@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shortloop.eeg.stages.feature_files import feature_values, finish_features
 from shortloop.stages.stage import File, Finished, Outputs, Stage, Values
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ class ImportFeatures(Stage):
         from shortloop.eeg.checks.duplicate_trials import feature_digests, refuse_shared
         from shortloop.eeg.checks.summary import summarize
         from shortloop.eeg.formats.read import read_features_of_phases
-        from shortloop.eeg.stages.feature_files import feature_values, finish_features
         from shortloop.stages.records import Outside
 
         who = self.partition or ""

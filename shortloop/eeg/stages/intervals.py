@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from shortloop.eeg.score_names import Score
+from shortloop.eeg.stages.feature_files import MAP_AXES
 from shortloop.stages.stage import Finished, Job, Outputs, Stage, Values
 
 
@@ -26,7 +27,6 @@ class Intervals(Stage):
         from shortloop.base.seeds import seed_for
         from shortloop.eeg.decoding.metrics.intervals import bootstrap_interval
         from shortloop.eeg.decoding.metrics.scores import evidence_of_maps
-        from shortloop.eeg.stages.feature_files import MAP_AXES
 
         models, applied = self.models, self.applied
         within = applied is not None and applied.facts["phase"] == models.facts["phase"]

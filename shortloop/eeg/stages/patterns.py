@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shortloop.eeg.stages.feature_files import bin_times, load_features, sized
 from shortloop.stages.stage import Arrays, Finished, Job, Out, Outputs, Stage, Values
 
 SMALL_WORK = 2e7  # numbers of the features, whose patterns take no longer than forking slices
@@ -17,7 +18,6 @@ class Patterns(Stage):
 
     def open(self) -> None:
         from shortloop.eeg.features.names import channels_of, frequencies_of
-        from shortloop.eeg.stages.feature_files import load_features
 
         self._data = load_features(self.features, self.models.facts["phase"])
         self._arrays = self.models.arrays
@@ -35,8 +35,6 @@ class Patterns(Stage):
         return bool(self._data.data.size < SMALL_WORK)
 
     def outputs(self) -> dict[str, Out]:
-        from shortloop.eeg.stages.feature_files import sized
-
         sizes = {"bins": len(self._data.times), "channels": len(self._channels)}
         shown, frequencies = len(self._data.classes[self._shown]), len(self._frequencies)
         sizes |= {"shown classes": shown, "frequencies": frequencies}
@@ -76,8 +74,6 @@ class Patterns(Stage):
 
     def finish(self, out: Outputs) -> Finished:
         import numpy as np
-
-        from shortloop.eeg.stages.feature_files import bin_times
 
         arrays = {"times": bin_times(self._data.times, self._data.time_unit)}
         along = {"bins": "times"}

@@ -7,6 +7,7 @@ from typing import Any
 
 from shortloop.base.plain import Plain
 from shortloop.eeg.score_names import Score
+from shortloop.eeg.stages.feature_files import MAP_AXES, map_times
 from shortloop.stages.stage import Arrays, Finished, Index, Job, Out, Outputs, Stage, Values
 
 PER_UNIT = 50  # permutations, tallied at once
@@ -54,8 +55,6 @@ class NullScores(Stage):
             self._shuffled["plane"] = shuffled
 
     def outputs(self) -> dict[str, Out]:
-        from shortloop.eeg.stages.feature_files import MAP_AXES
-
         outs = {}
         for shape, (each, _, _) in self._maps.items():
             axes, said = f"permutations × {MAP_AXES[shape]}", "the same under shuffled labels"
@@ -64,7 +63,6 @@ class NullScores(Stage):
 
     def finish(self, out: Outputs) -> Finished:
         from shortloop.eeg.decoding.metrics.scores import chance_level, scores_of
-        from shortloop.eeg.stages.feature_files import MAP_AXES, map_times
 
         facts, applied = self.models.facts, self.applied
         said = {"curve": f"cross-validated {self.score}", "plane": self.score}

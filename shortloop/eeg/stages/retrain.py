@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from shortloop.eeg.stages.feature_files import load_features
 from shortloop.eeg.stages.permute import NullScores
 from shortloop.stages.stage import Arrays, Index, Job
 
@@ -25,7 +26,6 @@ class Retrain(NullScores):
         from shortloop.eeg.decoding.selection.scaling import warm_up_scaling
         from shortloop.eeg.decoding.settings import DecodingSettings
         from shortloop.eeg.decoding.train import warm_up
-        from shortloop.eeg.stages.feature_files import load_features
 
         super().open()
         phase = self.models.facts["phase"]

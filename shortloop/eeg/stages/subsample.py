@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from shortloop.eeg.stages.feature_files import feature_values, finish_features, load_features
 from shortloop.stages.stage import Finished, Job, Outputs, Stage, Values
 
 
@@ -19,7 +20,6 @@ class Subsample(Stage):
     def finish(self, out: Outputs) -> Finished:
         """Draw trials of each phase, the same for all kinds of features."""
         from shortloop.eeg.decoding.permute import subsampled
-        from shortloop.eeg.stages.feature_files import feature_values, finish_features, load_features
 
         arrays: dict[str, Values] = {}
         features = {}

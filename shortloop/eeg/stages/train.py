@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from shortloop.base.errors import InputError
+from shortloop.eeg.stages.feature_files import LABELS, bin_times, load_features, sized
 from shortloop.stages.stage import Arrays, Finished, Job, Out, Outputs, Stage, Values
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ class Train(Stage):
     def open(self) -> None:
         from shortloop.eeg.decoding.selection.folds import run_folds, stratified_folds
         from shortloop.eeg.decoding.train import warm_up
-        from shortloop.eeg.stages.feature_files import load_features
 
         if self.decoding.subsample:
             problem = "the build script does not subsample features"
@@ -59,8 +59,6 @@ class Train(Stage):
         return len(self._data.times)
 
     def outputs(self) -> dict[str, Out]:
-        from shortloop.eeg.stages.feature_files import sized
-
         sizes = dict(zip(("bins", "trials", "features"), self._data.data.shape, strict=True))
         sizes |= {"held-out folds": self._decoding.folds, "classes": len(self._data.classes)}
         out, models = partial(sized, sizes), "bins × held-out folds"
@@ -95,7 +93,6 @@ class Train(Stage):
         import numpy as np
 
         from shortloop.eeg.decoding.metrics.scores import confusions, cross_validated_votes
-        from shortloop.eeg.stages.feature_files import LABELS, bin_times
 
         votes = cross_validated_votes(out["predicted"], len(self._data.classes))
         counts, said = confusions(votes, self._data.labels), "held-out trials of all folds"

@@ -7,6 +7,7 @@ from itertools import cycle, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.special import stdtrit
 
 from shortloop.base.text import listed
 from shortloop.base.types import FloatArray
@@ -44,8 +45,6 @@ def courses(evoked: Evoked) -> list[Course]:
     """Return global field power, and the channels in which classes differ most."""
     # Lehmann & Skrandies 1980, Reference-free identification of components of checkerboard-evoked
     # multichannel potential fields, Electroencephalogr Clin Neurophysiol 48:609-621.
-    from scipy.special import stdtrit
-
     found = []
     if len(evoked.channels) > 1:
         mean, low, high = _over_people(evoked.means.std(axis=2))
@@ -117,8 +116,6 @@ def _draw(axes: Axes, evoked: Evoked, course: Course) -> None:
 
 def _over_people(values: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Mean over participants and its interval of values (participants, classes, samples)."""
-    from scipy.special import stdtrit
-
     mean, count = mean_of_known(values), np.isfinite(values).sum(axis=0)
     square, more = mean_of_known((values - mean) ** 2), np.maximum(count - 1, 1)
     half = np.sqrt(square / more) * stdtrit(more, (1 + LEVEL) / 2)

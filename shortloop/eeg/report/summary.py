@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+from scipy.special import nctdtrinc, stdtrit  # without the weight of SciPy's statistics
 
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.group.maps import SD_RESOLUTION, MapStatistics
@@ -23,8 +24,6 @@ def cohens_d(t: float, participants: int) -> dict[str, float | None]:
     """Cohen's d of a one-sample t, the mean over the standard deviation, with its 95 % interval."""
     # Cumming & Finch 2001, A primer on the understanding, use, and calculation of confidence intervals that
     # are based on central and noncentral distributions, Educ Psychol Meas 61:532-574.
-    from scipy.special import nctdtrinc
-
     root = math.sqrt(participants)
     ends = [float(nctdtrinc(participants - 1, p, t)) / root for p in ((1 + LEVEL) / 2, (1 - LEVEL) / 2)]
     low, high = (end if math.isfinite(end) else None for end in ends)
@@ -63,8 +62,6 @@ def confidence_half_width(stats: MapStatistics, level: float = LEVEL) -> FloatAr
     """Half-width of the confidence interval of the mean over participants, by Student's t; NaN for one."""
     # The mean and t are of smoothed scores, so the standard error is too: it is (mean − chance) / t. Where
     # the mean is at chance that is 0 / 0, and the standard error of the scores themselves is taken.
-    from scipy.special import stdtrit  # SciPy's t quantile without the weight of its statistics
-
     if (count := len(stats.scores)) < 2 or stats.level == "participant":
         return np.full(stats.mean.shape, np.nan)
     error = np.std(stats.scores, axis=0, ddof=1) / np.sqrt(count)

@@ -61,6 +61,12 @@ def to_mne(job: Result) -> MneScores:
         expected = "a job of group, permute or retrain"
         hint = "`shortloop jobs --stage group` lists them, and so does summary.json"
         raise InputError("the job holds no scores", found=found, expected=expected, hint=hint)
+
+    def from_0_to_1(name: str, ndim: int) -> np.ndarray:
+        """Scores, with an axis for the participants also where there is one."""
+        scores = np.array(job.arrays[name], ndmin=ndim)
+        return scores / 100 if job.record["arrays"][name]["unit"] == "%" else scores
+
     facts = job.facts
     scoring = SCORING[facts["score"]] + "_ovr" * (facts["score"] == "auc" and len(facts["classes"]) > 2)
     has_plane = "plane_scores" in job.arrays
@@ -70,14 +76,6 @@ def to_mne(job: Result) -> MneScores:
         train_times=np.array(job.arrays["train_times"]),
         test_times=np.array(job.arrays["test_times"]) if has_plane else None,
         time_unit=facts["time_unit"],
-        sliding=_from_0_to_1(job, "curve_scores", ndim=2),
-        generalizing=_from_0_to_1(job, "plane_scores", ndim=3).swapaxes(1, 2) if has_plane else None,
+        sliding=from_0_to_1("curve_scores", ndim=2),
+        generalizing=from_0_to_1("plane_scores", ndim=3).swapaxes(1, 2) if has_plane else None,
     )
-
-
-def _from_0_to_1(job: Result, name: str, ndim: int) -> np.ndarray:
-    """Scores, with an axis for the participants also where there is one."""
-    import numpy as np
-
-    scores = np.array(job.arrays[name], ndmin=ndim)
-    return scores / 100 if job.record["arrays"][name]["unit"] == "%" else scores

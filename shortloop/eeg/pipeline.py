@@ -9,6 +9,7 @@ from shortloop import study_run
 from shortloop.base.errors import InputError
 from shortloop.base.extras import REPORT_LIBRARIES
 from shortloop.base.text import one_line
+from shortloop.eeg.checks.consistency import refuse_repeated
 from shortloop.eeg.formats.files.find import Named, find_files, recording_of
 from shortloop.eeg.formats.recording_format import FeaturesInput, GeneratedInput, RecordedInput
 from shortloop.eeg.study.load import DEFAULT_STUDY, data_folder, read_study
@@ -34,8 +35,6 @@ def has_features(study: Study) -> bool:
 
 def import_epochs(run: StudyRun) -> dict[str, Built]:
     """Epochs of each participant."""
-    from shortloop.eeg.checks.consistency import refuse_repeated
-
     study = run.study
     named: dict[str, dict[str, list[Named]]] = {name: {} for name in study.participants}
     if isinstance(study.input, RecordedInput):
@@ -63,8 +62,6 @@ def import_epochs(run: StudyRun) -> dict[str, Built]:
 
 def import_features(run: StudyRun, kind: str) -> dict[str, Built]:
     """Ready-made features of each participant."""
-    from shortloop.eeg.checks.consistency import refuse_repeated
-
     study = run.study
     assert isinstance(study.input, FeaturesInput)
     phases = phases_of(study, kind)

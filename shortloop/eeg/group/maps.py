@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -89,17 +88,6 @@ def draw_rows(participants: int, others: int, count: int, seed: np.random.SeedSe
     # that turns each participant's maps around in a ring). That a few trainings of each participant make many
     # null maps of the group is from Stelzer, Chen & Turner (2013, NeuroImage 65:69), without the true maps.
     return np.random.default_rng(seed).integers(0, others + 1, (count, participants))
-
-
-def drawn_maps(observed: FloatArray, permuted: Sequence[FloatArray], rows: IntArray) -> list[FloatArray]:
-    """Maps (draws, *map) of each participant, by the rows (draws, participants) of `draw_rows`."""
-    found = []
-    for own, others, row in zip(observed, permuted, rows.T, strict=True):
-        maps = np.empty((len(row), *own.shape))
-        maps[row == TRUE] = own
-        maps[row != TRUE] = others[row[row != TRUE] - 1]
-        found.append(maps)
-    return found
 
 
 def sign_flips(

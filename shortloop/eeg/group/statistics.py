@@ -12,9 +12,9 @@ from scipy.special import ndtri, stdtrit  # quantiles without the weight of scip
 
 from shortloop.base.types import FloatArray, IntArray
 from shortloop.eeg.group.maps import (
+    TRUE,
     MapStatistics,
     draw_rows,
-    drawn_maps,
     leave_one_out_z,
     one_sample_t,
     sign_flips,
@@ -182,7 +182,9 @@ def _permutation_null(
         count, rows = draws, draw_rows(len(permuted), count, draws, seed)
     for piece in _pieces(count, observed.size):
         if rows is not None:
-            maps = drawn_maps(observed, permuted, rows[piece])
+            maps = [others[row - 1] for others, row in zip(permuted, rows[piece].T, strict=True)]
+            for drawn, own, row in zip(maps, observed, rows[piece].T, strict=True):
+                drawn[row == TRUE] = own
         else:
             maps = [each[piece] for each in permuted]
             _check_finite(maps)

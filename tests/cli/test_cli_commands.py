@@ -1,12 +1,15 @@
-"""The command as a user types it: what it says, its exit status, its options, and what it lacks."""
+"""The command as a user types it: what it says, its exit status, its options, what it lacks, and Ctrl-C."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +21,7 @@ from command_line import ROOT, assert_one_message, forked, shortloop
 from jobs_project import empty_project, make_job
 from python_process import ended
 from refused import refusing
+from source_tree import PROJECT
 from toy_jobs import project_of_two_jobs
 
 from shortloop.base.extras import REPORT_LIBRARIES
@@ -173,17 +177,6 @@ def test_a_file_is_taken_for_what_it_looks_like(tmp_path: Path) -> None:
     assert "missing a key" in wrong.stdout
 
 
-def test_an_option_that_is_like_no_other_lists_them(folder: Path) -> None:
-    done = forked(folder, "runs", "--zzz")
-    assert "expected:     --all, --json, --settings-to" in done.stderr
-    assert "`shortloop runs --help`" in done.stderr.replace("python -m ", "")
-    done = forked(folder, "study", "--no-such")  # an analysis that is not there
-    assert done.returncode == 2
-    assert "no such option: --no-such" in done.stderr
-    assert re.search("expected: +.*--eeg, --frames.*--panel", done.stderr)
-    assert "did you mean --panel?" in forked(folder, "study", "--pane").stderr
-
-
 def without(folder: Path, libraries: tuple[str, ...], *arguments: str) -> subprocess.CompletedProcess[str]:
     return shortloop(folder, *arguments, library=f"{refusing(folder, libraries)}:{ROOT}")
 
@@ -203,7 +196,7 @@ def test_a_study_is_checked_without_what_its_run_needs(tmp_path: Path) -> None:
     assert "is fine" in done.stdout
 
 
-@pytest.mark.parametrize("library", ["mne", "numba", "matplotlib"])
+@first_cases(1, "library", ["mne", "numba", "matplotlib"])
 def test_a_run_says_at_once_what_it_lacks(tmp_path: Path, library: str) -> None:
     """Planned here: a run begins in the same way."""
     refused = refusing(tmp_path, [library])
@@ -211,3 +204,70 @@ def test_a_run_says_at_once_what_it_lacks(tmp_path: Path, library: str) -> None:
         (tmp_path / name).symlink_to(ROOT / name)
     done = shortloop(tmp_path, "plan", library=f"{refused}:{ROOT}")
     assert_one_message(done, f"{library} is not installed", "pip install 'shortloop[eeg]'")
+
+
+# As some libraries do that are interrupted while they are imported. A signal just before a sleep ends none.
+SLOW = """\
+import pathlib, time
+pathlib.Path({reached!r}).touch()
+try:
+    for _ in range(6000):
+        time.sleep(0.01)
+except KeyboardInterrupt:
+    raise {error}
+"""
+
+
+@first_cases(
+    3,
+    ("library", "command", "error"),
+    [
+        ("typer", ("jobs",), ""),
+        ("shortloop/cli/main", ("jobs",), ""),
+        ("numpy", ("compare", "main-0", "main-1"), "ImportError('broken')"),
+        ("numpy", ("compare", "main-0", "main-1"), "SystemError('unreported')"),
+        ("rich", ("--help",), ""),
+        ("pydantic", ("study",), "ImportError('broken')"),
+    ],
+)
+def test_an_interrupt(
+    folder: Path, tmp_path: Path, library: str, command: tuple[str, ...], error: str
+) -> None:
+    slow, reached = tmp_path / "slow", tmp_path / "reached"
+    path = [str(slow), str(ROOT)]
+    file = slow / f"{library}.py"
+    if "/" in library:  # a copy of the package, of which one module is slow
+        shutil.copytree(ROOT / "shortloop", slow / "shortloop", ignore=shutil.ignore_patterns("__pycache__"))
+        path = [str(slow)]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(SLOW.format(reached=str(reached), error=error), encoding="utf-8")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "shortloop", *command],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while not reached.exists():
+            assert time.monotonic() < deadline
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert said == ""
+    assert process.returncode == 130
+
+
+def test_one_who_ignores_interrupts_goes_on_ignoring_them(folder: Path) -> None:
+    """As programs do that a shell started in the background."""
+    code = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); import sys;"
+    code += "sys.argv = ['shortloop', 'jobs']; from shortloop.__main__ import main\n"
+    code += "try: main()\nfinally: print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)"
+    done = ended(["-c", code], folder)
+    assert done.stdout.endswith("True\n"), done.stderr
+    assert PROJECT["scripts"] == {"shortloop": "shortloop.__main__:main"}  # what is installed is quiet too

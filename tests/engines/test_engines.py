@@ -1,4 +1,4 @@
-"""What is slow or lost, workers that start at the same time, and those whose results could differ."""
+"""What is slow, lost or late, workers that start at the same time or differ, and what they have room for."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from copy import deepcopy
+from math import inf
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,8 +21,12 @@ from source_tree import ROOT
 
 from shortloop.base.errors import TransientError
 from shortloop.engines import joblib_engine
+from shortloop.engines.engine import Resources
+from shortloop.engines.handed_out import BACKLOG, LATE, HandedOut
 from shortloop.engines.joblib_engine import JoblibEngine
+from shortloop.run.scheduler import JobNeeds
 from shortloop.settings.engine import EngineSettings
+from shortloop.stages.needs import Needs
 from shortloop.units.machine_facts import Facts, check_alike, check_same_code, facts_here
 from shortloop.units.messages import Reply
 from shortloop.units.queue import Batches
@@ -179,3 +184,80 @@ def test_another_kind_of_processor_is_refused_unless_it_is_allowed() -> None:
     with pytest.raises(TransientError, match=r"SkylakeX +Haswell"):
         check_alike(HERE, there, False)
     check_alike(HERE, there, True)
+
+
+NEEDED = Resources.of({"cores": 2, "gpus": 1, "n_jobs": 3})
+
+
+@pytest.mark.parametrize(
+    ("has", "times"),
+    [(Resources(5, 9, 3), 2), (Resources(9, 9, 3), 3), (Resources(1, 9, 3), 0), (Resources(9), 0)],
+)
+def test_how_many_batches_have_room(has: Resources, times: int) -> None:
+    assert has.times(NEEDED) == times
+    assert has._replace(memory=inf).times(NEEDED._replace(memory=1)) == times
+    assert Resources(times).times(Resources.of({})) == times
+
+
+def test_what_nobody_has_is_named() -> None:
+    assert NEEDED.lacking([Resources(1), Resources(2, gpus=1)]) == ""
+    assert NEEDED.lacking([Resources(4), Resources(1)]) == "1 GPU"
+    assert NEEDED.lacking([Resources(2), Resources(1, gpus=1)]) == "2 cores and 1 GPU"  # not at one place
+    assert NEEDED.lacking([]) == "2 cores and 1 GPU"
+    assert Resources.of({"memory": 30_000_000_000}).lacking([Resources(8, 2e10)]) == "30 GB of memory"
+
+
+def test_only_what_is_unusual_is_asked_for() -> None:
+    assert JobNeeds(Needs(), True).resources == {}
+    asked = JobNeeds(Needs(2, 10**9, 1, retries=3), True).resources
+    assert asked == {"cores": 2, "memory": 10**9, "gpus": 1}
+    assert Resources.of(asked) == (2, 1e9, 1)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    return now
+
+
+@pytest.mark.parametrize("outage", [0.0, 30.0])
+def test_what_waits_behind_others_is_not_late(clock: list[float], outage: float) -> None:
+    """Units of a second for one worker, which computes them in their order, and may be away for a while."""
+    batches = Batches({b"%d" % number: 1.0 for number in range(24)}, 1)
+    out: HandedOut[int] = HandedOut(batches)
+    supplies: Any = None
+    again, key = 0, 0
+    waiting: list[int] = []
+    while not out.is_over or not key:
+        while out.has_room(1, 2, elastic=True) and (batch := out.next()) is not None:
+            again += bool(batch.keys)
+            out.add(key, batch)
+            waiting.append(key)
+            key += 1
+        clock[0] += 1.0
+        if key >= 12:
+            clock[0], outage = clock[0] + outage, 0.0
+        first = waiting.pop(0)
+        units = out._out[first].units
+        batches.done(units, float(len(units)))
+        out.came(first, Reply(1.0, b"done"), supplies)
+    assert again <= (clock[0] > 24)
+
+
+def test_what_a_frozen_worker_has_is_handed_out_again(clock: list[float]) -> None:
+    batches = Batches({b"%d" % number: 1.0 for number in range(4)}, 2)
+    out: HandedOut[int] = HandedOut(batches)
+    given = []
+    for key in range(4):
+        assert out.has_room(2, 2, elastic=True)
+        given.append(out.next())
+        assert given[-1] is not None
+        out.add(key, given[-1])
+    batches.done(given[0].units, 1.0)  # type: ignore[union-attr]
+    out.came(0, Reply(1.0, b"done"), None)  # type: ignore[arg-type]
+    clock[0] = LATE
+    assert out.next() is None
+    clock[0] = LATE + BACKLOG
+    late = out.next()
+    assert late is given[1]

@@ -9,15 +9,17 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+import traceback
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from shortloop.exax.listener import BEGUN
-from shortloop.exax.patches.job_monitor import look_often_for_end, watch_job_ends
+from shortloop.exax.patches.job_monitor import watch_job_ends
 from shortloop.exax.patches.parallel_jobs import Spares
+from shortloop.exax.tracebacks import MOST, of_user
 
 
 class Runner:
@@ -136,17 +138,16 @@ def test_the_server_is_heard_while_a_job_runs(runner: Runner, tmp_path: Path) ->
     os.close(job)
 
 
-def test_the_server_waits_until_output_is_kept_but_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    from accelerator import dispatch, statmsg
-
-    monkeypatch.setattr(dispatch, "statmsg_endwait", None)
-    look_often_for_end()
-    running = Runner()  # exax keeps a weak reference
-    monkeypatch.setitem(statmsg.status_all, 1, running)
-    dispatch.statmsg_endwait(1, 0.01)
-    kept = threading.Timer(0.05, statmsg.status_all.pop, (1,))
-    kept.start()
-    dispatch.statmsg_endwait(1, 60.0)
-    assert 1 not in statmsg.status_all
-    kept.join()
-    statmsg.status_all[1] = running  # as it was, for monkeypatch
+def test_the_middle_of_a_long_traceback_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[Callable[[int], int]] = [lambda left: calls[left % 2](left - 1)]
+    calls.append(lambda left: calls[0](left - 1) if left else 1 // left)
+    with pytest.raises(ZeroDivisionError) as caught:
+        calls[0](300)
+    whole = "".join(traceback.format_exception(caught.value))
+    shown = of_user(whole)
+    assert shown.count('File "') == 2 * MOST
+    assert f"… {whole.count('File ') - 2 * MOST} calls left out" in shown
+    assert shown.startswith(whole[:200])
+    assert shown.endswith(whole[-200:])
+    monkeypatch.setenv("SHORTLOOP_TRACEBACK", "full")
+    assert of_user(whole) == whole

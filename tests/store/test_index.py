@@ -1,9 +1,11 @@
-"""The index is only a cache: lost, damaged or out of date, what is found is right."""
+"""The index is only a cache: lost, damaged, out of date, held by another program, what is found is right."""
 
 from __future__ import annotations
 
+import os
 import sqlite3
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -14,9 +16,12 @@ from hypothesis import strategies as st
 from jobs_project import empty_project
 from jobs_recorded import finished_job, manifest_for, parts_with, recorded_job
 from python_process import python
+from toy_jobs import ToyJobs, toy_project
+from without_root import commands, shortloop
 
-from shortloop.store.database import Database
-from shortloop.store.index import LAYOUT, Place, Purpose
+from shortloop.project.system_errors import system_error
+from shortloop.store import database
+from shortloop.store.index import Index, Place, Purpose
 from shortloop.store.store import Store
 
 project = pytest.fixture(empty_project)
@@ -120,17 +125,6 @@ def test_a_stale_index_knows_neither_too_much_nor_too_little(project: Path, jobs
     assert found()[:8] == ["main-0", *jobs[1:7], None]  # as whole as the newer
 
 
-def test_a_file_that_cannot_be_used_now_is_left_alone(jobs: list[str | None]) -> None:
-    """Another process has it; to delete it would take it from that one."""
-    file = Database(INDEX, LAYOUT, list)
-    error = sqlite3.OperationalError("database is locked")
-    error.sqlite_errorcode = sqlite3.SQLITE_BUSY
-    with pytest.raises(sqlite3.OperationalError, match="locked"):
-        file._mend(error)
-    file.close()
-    assert found() == jobs
-
-
 OPEN_MANY = """
 from shortloop.store.index import Place
 from shortloop.store.store import Store
@@ -188,16 +182,6 @@ def test_places_of_pipelines(project: Path) -> None:
         assert all(store.index.in_place(place) == job for place, job in list(jobs.items())[::37])
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_pipeline_that_ends_drops_no_place_of_another(project: Path, name: str) -> None:
-    jobs = {Place(each, "toy", "A", "1"): f"main-{number}" for number, each in enumerate(NAMES)}
-    with Store() as store:
-        store.index.put_in_places(jobs)
-        store.index.finish_pipeline(name, [])
-        assert store.index.places() == {place: job for place, job in jobs.items() if place.pipeline != name}
-        assert store.index.ended_pipelines() == {Purpose(name)}
-
-
 def test_the_study_of_a_pipeline_is_noted_beside_it(project: Path) -> None:
     name, study = Purpose("build my small study"), "my small study"
     folder = finished_job(project, "main-1")
@@ -215,3 +199,92 @@ def test_the_study_of_a_pipeline_is_noted_beside_it(project: Path) -> None:
     with Store() as store:  # from the manifests
         assert store.index.settings_names() == {name: study}
         assert store.index.ended_pipelines() == set()
+
+
+LOOKING = [("jobs",), ("show", "main-0"), ("why", "main-0"), ("verify",), ("gc",)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project of one job."""
+    made = toy_project(tmp_path / "project")
+    monkeypatch.chdir(made)
+    jobs = ToyJobs(made)
+    jobs.make("A")
+    jobs.ended()
+    return made
+
+
+def index_of(folder: Path) -> Path:
+    return folder / "workdirs/main/.shortloop/main.sqlite"
+
+
+def as_folder(file: Path) -> None:
+    file.mkdir()
+    (file / "mine").touch()
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("make", [as_folder, os.mkfifo], ids=["folder", "pipe"])
+def test_what_is_no_file(folder: Path, make: Callable[[Path], object]) -> None:
+    index_of(folder).unlink()
+    make(index_of(folder))
+    for done in commands(folder, *LOOKING):
+        assert done.status == 1
+        assert "Traceback" not in done.err
+        assert "not a file" in done.err
+        assert str(index_of(folder)) in done.err
+    assert index_of(folder).exists()  # it is somebody's
+
+
+@pytest.fixture
+def holder(folder: Path) -> Iterator[sqlite3.Connection]:
+    """Another program, which holds the index for itself."""
+    connection = sqlite3.connect(index_of(folder), isolation_level=None, check_same_thread=False)
+    connection.execute("pragma locking_mode = exclusive")
+    connection.execute("begin exclusive")
+    connection.execute("update jobs set seconds = 1")
+    yield connection
+    connection.close()
+
+
+def test_one_that_is_held(folder: Path, holder: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    workdirs = {"main": folder / "workdirs" / "main"}
+    with monkeypatch.context() as patch:
+        patch.setattr(database, "PATIENCE", 0.2)
+        with pytest.raises(sqlite3.OperationalError) as caught:
+            Index(workdirs, lambda name: [])
+    found = system_error(caught.value)
+    assert found is not None
+    assert "held by another program" in found.problem
+    code = (
+        "import sys; from shortloop.store import database; from shortloop.cli.entry import main;"
+        "database.PATIENCE = 0.2; sys.argv = ['shortloop', 'jobs']; main()"
+    )
+    done = shortloop(folder, "-c", code)
+    assert done.returncode == 1
+    assert done.stderr.startswith("shortloop: the index of jobs is held by another program")
+    assert "Traceback" not in done.stderr
+    timer = threading.Timer(0.5, holder.close)  # one that writes for a moment is waited for
+    timer.start()
+    index = Index(workdirs, lambda name: [])
+    index.forget("main-0")
+    assert index.sizes() == {}
+    index.close()
+    timer.join()
+
+
+def test_links(folder: Path) -> None:
+    file = index_of(folder)
+    file.rename(folder / "elsewhere.sqlite")
+    file.symlink_to(folder / "elsewhere.sqlite")
+    for done in commands(folder, *LOOKING):
+        assert done.status == 0, done
+    file.unlink()
+    file.symlink_to(folder / "nowhere" / "x")
+    nowhere = commands(folder, *LOOKING)
+    file.unlink()
+    file.symlink_to(file.name)
+    for done in (*nowhere, *commands(folder, *LOOKING)):
+        assert done.status == 0 or "shortloop: " in done.err, done
+        assert "Traceback" not in done.err

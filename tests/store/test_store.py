@@ -1,23 +1,24 @@
-"""Finding finished jobs: only those that are whole, wherever they came from."""
+"""Finding finished jobs by key or id: only whole ones, wherever they came from, and of which format."""
 
 from __future__ import annotations
 
 import errno
 import os
-import shutil
-import threading
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
-from jobs_project import empty_project
+from jobs_project import empty_project, make_job
 from jobs_recorded import finished_job, manifest_for, parts_with, recorded_job
 
+import shortloop
+from shortloop.base.errors import InputError
 from shortloop.project.project import FINISHED, SET_ASIDE
-from shortloop.stages.records import create_array
-from shortloop.store import store as room
-from shortloop.store.manifest import MANIFEST, Manifest, read_manifest, write_manifest
+from shortloop.stages.records import create_array, reject, save_array, write_record
+from shortloop.stages.stage import Values
+from shortloop.store.loaded import load
+from shortloop.store.manifest import MANIFEST
 from shortloop.store.store import Store
 
 project = pytest.fixture(empty_project)
@@ -40,17 +41,6 @@ def folder(project: Path) -> Path:
     return project / "workdirs/main/main-1"
 
 
-def test_a_job_is_found_by_its_key_alone(folder: Path) -> None:
-    with Store() as store:
-        assert store.find(parts_with(options={"number": 3}).key()) is None
-        found = store.find(KEY)
-    manifest = read_manifest(folder)
-    assert found is not None
-    assert manifest is not None
-    assert (found.path, found.content) == (folder, manifest.content)
-    assert (found.seconds, found.rejected) == (1.5, False)
-
-
 def test_the_newest_of_many_is_found(project: Path) -> None:
     for number in (3, 10, 2):
         recorded_job(project, f"main-{number}", ONE)
@@ -65,67 +55,6 @@ def test_the_newest_of_many_is_found(project: Path) -> None:
     assert find() == "main-3"
 
 
-def test_a_touched_or_copied_job_is_read_once_and_reused(
-    project: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for file in folder.iterdir():
-        file.touch()
-    assert find() == "main-1"
-    shutil.copytree(project / "workdirs", project / "copied")
-    shutil.rmtree(project / "workdirs")
-    (project / "copied").rename(project / "workdirs")
-    assert find() == "main-1"
-    monkeypatch.setattr(room, "damage", lambda *args: pytest.fail("read all of it"))
-    assert find() == "main-1"
-    project.rename(project.with_name("elsewhere"))
-    monkeypatch.chdir(project.with_name("elsewhere"))
-    assert find() == "main-1"
-
-
-def test_a_lost_index_believes_no_manifest_without_reading(project: Path, folder: Path) -> None:
-    manifest = read_manifest(folder)
-    assert manifest is not None
-    write_manifest(folder, replace(manifest, parts=TWO, key=TWO.key()))
-    shutil.rmtree(project / "workdirs/main/.shortloop")
-    assert find(TWO.key()) is None
-    assert not (folder / FINISHED).exists()
-
-
-def test_jobs_are_found_at_once_and_recorded_in_the_background(project: Path) -> None:
-    folders = [finished_job(project, f"main-{number}", b"%d" % number) for number in range(20)]
-    parts = [parts_with(options={"number": number}) for number in range(20)]
-    with Store() as store:
-        for folder, each in zip(folders, parts):
-            store.add(folder, manifest_for(folder, each))
-            found = store.find(each.key())
-            assert found is not None
-            assert found.path == folder
-    assert all(read_manifest(folder) is not None for folder in folders)
-    assert [find(each.key()) for each in parts] == [folder.name for folder in folders]
-
-
-def test_several_are_put_on_disk_at_a_time_and_the_index_has_them_in_their_order(
-    project: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folders = [finished_job(project, f"main-{number}") for number in (1, 2)]
-    second_is_written = threading.Event()
-
-    def write(folder: Path, manifest: Manifest) -> None:
-        if folder.name == "main-1":
-            assert second_is_written.wait(60)
-        write_manifest(folder, manifest)
-        if folder.name == "main-2":
-            second_is_written.set()
-
-    monkeypatch.setattr(room, "write_manifest", write)
-    with Store() as store:
-        for folder in folders:
-            store.add(folder, manifest_for(folder, ONE))
-    assert find() == "main-2"  # the newest
-    (folders[1] / MANIFEST).unlink()
-    assert find() == "main-1"
-
-
 def test_jobs_alike_but_for_one_option(project: Path) -> None:
     for number, count in enumerate([100, 1000, 500]):
         parts = parts_with(options={"count": count, "seed": 1})
@@ -138,26 +67,6 @@ def test_jobs_alike_but_for_one_option(project: Path) -> None:
     (project / "workdirs/main/main-1/x.npy").unlink()
     with Store() as store:
         assert [each.job for each in store.find_alike(base)] == ["main-2", "main-0"]
-
-
-def test_jobs_alike_are_found_before_they_are_on_disk(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    go_on = threading.Event()
-
-    def write(folder: Path, manifest: Manifest) -> None:
-        assert go_on.wait(10)
-        write_manifest(folder, manifest)
-
-    monkeypatch.setattr(room, "write_manifest", write)
-    base = ONE.key(without="number")
-    with Store() as store:
-        for name, parts in (("main-1", ONE), ("main-2", TWO), ("main-3", parts_with())):
-            folder = finished_job(project, name)
-            store.add(folder, manifest_for(folder, parts, base if name != "main-3" else ""))
-        assert [each.job for each in store.find_alike(base)] == ["main-2", "main-1"]
-        assert store.find_alike("") == []
-        go_on.set()
-        store.written()
-        assert [each.job for each in store.find_alike(base)] == ["main-2", "main-1"]
 
 
 def failing(name: str) -> Callable[[int], None]:
@@ -195,3 +104,109 @@ def test_arrays_have_their_space_from_the_start(tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     create_array("x", (1000, 1000), "f8")
     assert Path("x.npy").stat().st_blocks * 512 >= 8_000_000
+
+
+@pytest.fixture
+def job(project: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A finished job of two arrays."""
+    made = make_job(
+        project,
+        "main-3",
+        options={"partition": "S01", "decoding": {"folds": 3}},
+        jobs={"features": "main-2", "applied": None, "permuted": ["main-1", "other-7"], "none": []},
+    )
+    with monkeypatch.context() as inside:
+        inside.chdir(made)
+        save_array("weights", np.arange(6.0).reshape(2, 3))
+        save_array("labels", np.array([0, 1]))
+        arrays = {"weights": Values(None, "a × b", "weights", "V"), "labels": Values(None, "a", "class")}
+        write_record("train", "S01", arrays, facts={"classes": ["x", "y"]})
+    return made
+
+
+def test_load_gives_what_was_written_by_us_and_by_exax(job: Path) -> None:
+    assert shortloop.load is load
+    result = load("main-3")
+    assert (result.job, result.path, result.stage, result.partition) == ("main-3", job, "train", "S01")
+    assert set(result.arrays) == {"weights", "labels"}
+    np.testing.assert_array_equal(result.arrays["weights"], np.arange(6.0).reshape(2, 3))
+    assert isinstance(result.arrays["weights"], np.memmap)
+    assert result.facts == {"classes": ["x", "y"]}
+    assert result.problem is None
+    assert result.job in repr(result)
+    assert result.method == "train"
+    assert result.options == {"partition": "S01", "decoding": {"folds": 3}}
+    assert result.inputs == {"features": "main-2", "permuted": ["main-1", "other-7"]}
+    assert result.sources() == [("features", "main-2"), ("permuted", "main-1"), ("permuted", "other-7")]
+    assert result.seconds == 1.5
+    assert result.made.timestamp() == 1_700_000_000.0
+    assert result.made.tzinfo is not None
+    result.facts["new"] = result.options["new"] = 1  # which are copies
+    assert "new" not in result.facts
+    assert "new" not in result.options
+    with pytest.raises(AttributeError, match="no_such"):
+        getattr(shortloop, "no_such")  # noqa: B009
+
+
+@pytest.mark.parametrize("below", ["workdirs/main/main-3", "studies/deep/er"])
+def test_load_works_from_below_the_project(job: Path, monkeypatch: pytest.MonkeyPatch, below: str) -> None:
+    folder = job.parents[2] / below
+    folder.mkdir(parents=True, exist_ok=True)
+    monkeypatch.chdir(folder)
+    assert load("main-3").path == job
+
+
+@pytest.mark.parametrize(
+    "wrong", ["", "main", "3", "main-", "main-x", "third-3", "main-3/", "../main-3", "main-3-3", "main--3"]
+)
+def test_what_is_no_job_id_is_said_so(job: Path, wrong: str) -> None:
+    with pytest.raises(InputError) as caught:
+        load(wrong)
+    assert (caught.value.found, caught.value.problem) == (wrong, "invalid job id")
+    assert caught.value.expected == "main-NUMBER or other-NUMBER"
+
+
+@pytest.mark.parametrize("left", [(), ("record.json",)])
+def test_unfinished_jobs_are_refused(
+    job: Path, monkeypatch: pytest.MonkeyPatch, left: tuple[str, ...]
+) -> None:
+    """Killed before its record, or after it: its arrays may be half-written either way."""
+    folder = make_job(job.parents[2], "main-5", finished=False)
+    for name in left:
+        (folder / name).write_bytes((job / name).read_bytes())
+    with pytest.raises(InputError, match="did not finish") as caught:
+        load("main-5")
+    assert caught.value.found == "main-5"
+
+
+def test_jobs_without_a_record_or_whose_files_are_cut_short(job: Path) -> None:
+    make_job(job.parents[2], "main-6")
+    with pytest.raises(InputError, match="left no record") as caught:
+        load("main-6")
+    assert "ax job main-6" in caught.value.message
+    file, record = job / "weights.npy", job / "record.json"
+    file.write_bytes(file.read_bytes()[:-8])
+    with pytest.raises((ValueError, OSError)):
+        load("main-3").arrays["weights"]
+    record.write_bytes(record.read_bytes()[:40])
+    with pytest.raises(InputError, match="damaged") as caught:
+        load("main-3")
+    assert caught.value.file == str(record)
+
+
+def test_a_rejected_job_says_why(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(make_job(project, "main-8"))
+    reject("import_epochs", "S02", InputError("no labels", file="b.npz", partition="S02"))
+    result = load("main-8")
+    assert result.problem is not None
+    assert result.problem.splitlines()[0] == "no labels"
+    assert "b.npz" in result.problem
+    assert "nothing>" in repr(result)
+
+
+@pytest.mark.parametrize("text", ["slices: many\n", "slices: 2\n", "nonsense: 3\n"])
+def test_a_configuration_that_exax_cannot_use_is_named(project: Path, text: str) -> None:
+    (project / "accelerator.conf").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match="cannot use its configuration") as caught:
+        load("main-3")
+    assert caught.value.file == str(project / "accelerator.conf")

@@ -298,17 +298,3 @@ def test_a_file_that_changes_while_read_has_no_hash(project: Path, monkeypatch: 
     monkeypatch.setattr(hashing, "hash_file", while_it_is_read)
     with pytest.raises(InputError, match="changes while it is read"):
         content_of([file])
-
-
-def test_thousands_of_files_that_are_registered_one_by_one(
-    project: Path, settled: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Their hashes are written now and then, and not all of them for each file."""
-    written: list[str] = []
-    monkeypatch.setattr(inputs, "keep", lambda file, text: written.append(text))
-    files = [project / f"{number}.txt" for number in range(300)]
-    for file in files:
-        file.write_text(file.name)
-    assert [register([file])[0] for file in files] == [expected(file.name.encode()) for file in files]
-    keep_hashes()
-    assert 0 < len(written) < 50

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import mmap
-import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -170,13 +169,6 @@ def file(tmp_path: Path) -> Path:
     return made
 
 
-def test_files_that_nobody_writes_need_no_search(file: Path, searched: list[int]) -> None:
-    with file.open("rb") as stream, mmap.mmap(stream.fileno(), 0, prot=mmap.PROT_READ):
-        assert mapped_for_writing({file.stat().st_ino: file}) == set()
-    assert not searched
-    os.close(os.open(file, os.O_WRONLY | os.O_NONBLOCK))  # it is nobody's any more
-
-
 def test_a_mapped_file_is_found_though_it_was_closed(file: Path, searched: list[int]) -> None:
     inode = file.stat().st_ino
     with file.open("r+b") as stream:
@@ -185,25 +177,6 @@ def test_a_mapped_file_is_found_though_it_was_closed(file: Path, searched: list[
     held.close()
     assert mapped_for_writing({inode: file}) == set()
     assert len(searched) == 1
-
-
-@pytest.mark.parametrize("local", [True, False])
-def test_a_file_that_is_written_as_ever_or_on_other_disks(
-    file: Path, searched: list[int], monkeypatch: pytest.MonkeyPatch, local: bool
-) -> None:
-    with ExitStack() as stack:
-        if local:
-            stack.enter_context(file.open("ab"))
-        else:
-            monkeypatch.setattr(inputs, "_local_disks", set[int])
-        assert mapped_for_writing({file.stat().st_ino: file}) == set()
-    assert searched
-
-
-def test_files_that_cannot_be_opened(file: Path, tmp_path: Path, searched: list[int]) -> None:
-    for each in (tmp_path / "gone", tmp_path):
-        assert mapped_for_writing({1: each, file.stat().st_ino: file}) == set()
-    assert len(searched) == 2
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from jobs_recorded import finished_job, manifest_for, parts_with
 
 from shortloop.keys.hashing import digest
 from shortloop.keys.key import Parts
-from shortloop.store.integrity import damage, hash_outputs, output_files, states_of
+from shortloop.store.integrity import damage, states_of
 from shortloop.store.manifest import MANIFEST, manifest_problem, read_manifest, write_manifest
 
 project = pytest.fixture(empty_project)
@@ -165,12 +165,3 @@ def test_a_manifest_of_another_form_is_none_or_can_be_checked(folder: Path, name
         assert manifest is None or isinstance(damage(folder, manifest), str | None)
         assert name != "seconds" or manifest is None or value in (1, 0.5)
         (folder / MANIFEST).write_bytes(text)
-
-
-def test_large_files_are_hashed_alike(project: Path) -> None:
-    """Several at a time, from 10 MB on."""
-    folder = finished_job(project, "main-3")
-    for number in range(3):
-        (folder / f"{number}.npy").write_bytes(bytes([number]) * 4_000_000)
-    names = output_files(folder)
-    assert hash_outputs(folder, names) == {name: hash_outputs(folder, [name])[name] for name in names}

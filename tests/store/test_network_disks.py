@@ -15,7 +15,6 @@ from jobs_project import empty_project
 from shortloop.run.runs import RUNNING, read_run, recorded
 from shortloop.store import database
 from shortloop.store.database import connect, is_on_network
-from shortloop.units import node_cache
 
 project = pytest.fixture(autouse=True)(empty_project)
 
@@ -40,13 +39,6 @@ def test_a_run_is_recorded_and_seen_to_run() -> None:
     with recorded("toy", None, ""):
         assert read_run(1)[1] == RUNNING
     assert read_run(1)[1] == "0"
-
-
-def test_mirrors_of_a_node_are_removed(tmp_path: Path) -> None:
-    (tmp_path / "mirror").mkdir()
-    (tmp_path / "mirror.lock").touch()
-    node_cache._remove(tmp_path / "mirror.lock")
-    assert not [*tmp_path.glob("mirror*")]
 
 
 @pytest.mark.parametrize(("kind", "mode"), [("nfs4", "delete"), ("lustre", "delete"), ("ext4", "wal")])

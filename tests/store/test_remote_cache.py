@@ -318,14 +318,6 @@ def test_who_is_interrupted_waits_for_nothing(project: Path, monkeypatch: pytest
     assert not cache.lost
 
 
-@pytest.mark.parametrize("size", [10, 1_000_000])
-def test_large_files_and_small_ones(project: Path, remote: str, tmp_path: Path, size: int) -> None:
-    job, manifest = job_of(project, left=os.urandom(size))
-    cache_at(remote).push([(job, manifest)])
-    assert fetched_from(remote, manifest, tmp_path / "got") is not None
-    assert (tmp_path / "got/x.npy").read_bytes() == (job / "x.npy").read_bytes()
-
-
 def aged(folder: Path, manifest: Manifest, days: float) -> None:
     for file in [manifest_file(folder, manifest), *(blob(folder, manifest, name) for name in manifest.files)]:
         when = time.time() - 86400 * days

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from jobs_project import empty_project
 from shortloop.exax import listener
 from shortloop.exax.listener import slices_now
 from shortloop.stages.results import sources_of
-from shortloop.store.setup import Slices, holds_slices, setup_of, wanted
+from shortloop.store.setup import holds_slices, setup_of, wanted
 
 
 def test_what_cannot_be_read_is_empty(tmp_path: Path) -> None:
@@ -58,21 +57,3 @@ def test_those_of_the_server_else_of_one_that_would_start(
 )
 def test_files_by_slice_are_known_by_name(names: list[str], number: int, held: bool) -> None:
     assert holds_slices(names, number) is held
-
-
-@pytest.mark.parametrize("known", [False, True])
-def test_a_job_of_other_slices_is_not_as_now(tmp_path: Path, known: bool) -> None:
-    """Also where its files are not known, as when the index was made again."""
-    folder = tmp_path / "main-4"
-    (folder / "DS").mkdir(parents=True)
-    (folder / "DS" / "default.p").touch()
-    names = ["DS/default.p", "setup.json"] if known else []
-    for number in (1, 2):
-        (folder / "setup.json").write_text(json.dumps({"slices": number}), encoding="utf-8")
-        looked = Slices(lambda: 1)
-        assert looked.are_as_now(folder, "key", names) is (number == 1)
-        assert looked.others == ({} if number == 1 else {"key": ("main-4", 2)})
-    looked = Slices(lambda: pytest.fail("asked"))  # nobody is, where no job holds slices
-    (tmp_path / "main-5").mkdir()
-    (tmp_path / "main-5" / "x.npy").touch()
-    assert looked.are_as_now(tmp_path / "main-5", "key", ["x.npy"] if known else [])

@@ -96,16 +96,6 @@ def test_what_is_no_number_is_damage(folder: Path, number: object) -> None:
     assert manifest_problem(folder) == f"{MANIFEST} is damaged"
 
 
-def test_a_damaged_record_is_not_taken_for_one_of_another_format(folder: Path) -> None:
-    with Store() as store:
-        assert store.find(ONE.key()) is not None
-    (folder / RECORD).write_text("{}", encoding="utf-8")
-    assert not is_outdated(folder)
-    with Store() as store:
-        assert store.find(ONE.key()) is None
-        assert store.damaged[ONE.key()][0] == "main-1"
-
-
 def test_its_record_is_not_read(folder: Path) -> None:
     make_outdated(folder, "record")
     with pytest.raises(InputError, match="format of another version") as caught:

@@ -16,7 +16,6 @@ from python_process import line_of, python
 
 from shortloop.base.errors import InputError
 from shortloop.project.project import job_folders
-from shortloop.store.index import Place, Purpose
 from shortloop.store.store import Store
 from shortloop.store.workdir import HELD, HIDDEN, hidden_folder, only_run, project_at, project_name
 
@@ -66,23 +65,6 @@ def test_who_may_write_to_a_workdir_may_write_to_its_index(project: Path) -> Non
         os.umask(before)
     assert modes["main.sqlite"] == 0o664
     assert set(modes.values()) == {0o664}
-
-
-def test_places_of_several_workdirs(project: Path) -> None:
-    """A place is with the job that is in it, and a job in another workdir takes it over."""
-    first, second = Place("chain", "toy", None, "1"), Place("chain", "toy", None, "2")
-    with Store() as store:
-        store.index.put_in_places({first: "main-1", second: "other-1"})
-        assert store.index.places() == {first: "main-1", second: "other-1"}
-        store.index.put_in_places({first: "other-2"})
-        assert store.index.in_place(first) == "other-2"
-        assert store.index.places() == {first: "other-2", second: "other-1"}
-        assert len(store.index.all_places()) == 2
-        store.index.finish_pipeline("chain", [first])
-        assert store.index.places() == {first: "other-2"}
-        assert store.index.ended_pipelines() == {Purpose("chain")}
-        store.index.put_settings_file("s", "s.toml")
-        assert (store.index.settings_file("s"), store.index.settings_file("t")) == ("s.toml", None)
 
 
 HOLD = """

@@ -56,7 +56,7 @@ print(json.dumps(sorted(done)))
 @pytest.mark.parametrize(
     "method",
     [
-        pytest.param(file, id=file.stem, marks=[pytest.mark.slow] * bool(number % 12))
+        pytest.param(file, id=file.stem, marks=[pytest.mark.slow] * bool(number % 24))
         for number, file in enumerate(METHODS)
     ],
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -120,41 +119,6 @@ def test_no_two_of_many_jobs_have_the_same_key() -> None:
     assert parts_with().key(without="number") != parts_with().key(without="settings")
     # A job that never had the option is not one of them.
     assert parts_with(options={}).key() != parts_with(options={"number": 1}).key(without="number")
-
-
-def lines(old: str, new: str) -> Callable[[str], str]:
-    def changed(text: str) -> str:
-        assert old in text
-        return text.replace(old, new)
-
-    return changed
-
-
-OTHER = [
-    ("methods/a_toy.py", lines("near(1)", "near(2)")),
-    ("methods/a_toy.py", lines('"number": 0', '"number": 1')),
-    ("shortloop/far.py", lines("def far(x)", "def far(x, y=0)")),
-    ("shortloop/__init__.py", lambda text: text + "x = 1\n"),
-]
-SAME = [
-    ("methods/a_toy.py", lines("# here", "# there")),
-    ("methods/a_toy.py", lines('{"number": 0}', "{\n    'number':0\n}")),
-    ("shortloop/near.py", lines("\n", "\r\n")),
-    ("shortloop/far.py", lines('    """Far."""\n', "")),
-    ("shortloop/apart.py", lines("x = 1", "x = 2")),
-    ("shortloop/new.py", lambda text: "x = 1\n"),
-]
-
-
-@pytest.mark.parametrize(
-    ("name", "change", "is_same"), [*((*each, False) for each in OTHER), *((*each, True) for each in SAME)]
-)
-def test_another_code_is_another_key_and_another_formatting_is_none(
-    toy: Path, name: str, change: Callable[[str], str], is_same: bool
-) -> None:
-    before, file = key_of(), toy / name
-    write(toy, name, change(file.read_text(encoding="utf-8") if file.exists() else ""))
-    assert (key_of() == before) == is_same
 
 
 def test_a_module_that_is_new_in_the_closure_is_another_key(toy: Path) -> None:

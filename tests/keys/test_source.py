@@ -85,16 +85,6 @@ def test_other_code_alone_gives_another_text(project: Path, one: str, two: str, 
     assert len({source.read_source(file, "m")[0] for file in files}) == texts
 
 
-def test_an_unchanged_file_is_not_parsed_again(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(package, "shortloop/a.py", "x = 1\n")
-    method = write(package, "methods/a_one.py", "import shortloop.a\n")
-    monkeypatch.setattr(filestate, "SETTLED_NS", -1)
-    before = text_of(method)
-    forget_sources(monkeypatch)
-    monkeypatch.setattr(ast, "parse", lambda *args, **more: pytest.fail("parsed again"))
-    assert text_of(method) == before
-
-
 @pytest.mark.parametrize("new_process", [False, True])
 def test_edits_count_at_old_times(package: Path, monkeypatch: pytest.MonkeyPatch, new_process: bool) -> None:
     edited = write(package, "shortloop/a.py", "x = 1\n")

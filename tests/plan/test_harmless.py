@@ -22,7 +22,6 @@ from refusal import refusal
 from shortloop.base.errors import InputError
 from shortloop.keys import installed, methods
 from shortloop.keys.hashing import digest
-from shortloop.keys.key import Parts
 from shortloop.plan.explain.causes import explain
 from shortloop.plan.harmless import Declared, declare_harmless
 from shortloop.plan.pipeline import BUILD, REUSE
@@ -32,7 +31,7 @@ from shortloop.plan.selection import Selection
 from shortloop.project import project as project_module
 from shortloop.run.build_jobs import Executor
 from shortloop.store.index import Place
-from shortloop.store.manifest import MANIFEST, Harmless, manifest_problem, read_manifest
+from shortloop.store.manifest import MANIFEST, manifest_problem, read_manifest
 from shortloop.store.store import Store
 from shortloop.upkeep.inventory import check_all, inventory
 
@@ -312,7 +311,7 @@ class Model:
         return True
 
 
-@first_cases(2, "seed", range(4))
+@first_cases(1, "seed", range(4))
 def test_whatever_is_done_in_whatever_order(chain: Chain, seed: int) -> None:
     """A job is taken for current only if its code is as it is now, or that very change was declared of it."""
     rng = random.Random(seed)
@@ -365,14 +364,3 @@ def test_a_declaration_of_another_job_is_damage(chain: Chain) -> None:
         forged = {**plain, "harmless": [{**plain["harmless"][0], **how}]}
         (folder / MANIFEST).write_text(json.dumps({**forged, "hash": digest(forged)}), encoding="utf-8")
         assert manifest_problem(folder) == "manifest.json is damaged", how
-
-
-def test_other_versions_of_libraries() -> None:
-    old = Parts("methods.m", {"a": "1", "b": "2"}, {"numpy": "1", "scipy": "1"}, {}, {})
-    new = Parts("methods.m", {"a": "1", "c": "3"}, {"numpy": "2", "mne": "1"}, {}, {})
-    made = Harmless.between(old, new, "why", "what")
-    assert made.code == {"b": ["2", None], "c": [None, "3"]}
-    assert made.versions == {"mne": [None, "1"], "numpy": ["1", "2"], "scipy": ["1", None]}
-    assert made.applied(old) == new
-    with pytest.raises(ValueError, match="b was not 2"):
-        made.applied(new)

@@ -19,7 +19,7 @@ from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built, Run
 from shortloop.plan.planner import Lookup, Planner
 from shortloop.store.index import Place
 from shortloop.store.inputs import content_of, known_content, register
-from shortloop.store.manifest import Manifest, read_manifest, write_manifest
+from shortloop.store.manifest import write_manifest
 from shortloop.store.store import Store
 
 METHOD = """\
@@ -273,46 +273,6 @@ def test_files_of_a_plan_may_be_unknown_and_lists_of_jobs_empty(package: Path) -
     runs = Runs(package)
     for built in (1, 0):
         assert sum(job.fresh for job in runs.run(lambda run: run.build("many", every=[])).jobs) == built
-
-
-TOY = """\
-options = {"partition": "", "number": 0}
-jobs = ("above",)
-
-
-def synthesis():
-    from shortloop.toy import f
-"""
-
-
-def test_a_chain_whose_options_all_changed(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    write(package, "methods/a_toy.py", TOY)
-    write(package, "shortloop/toy.py", "def f(): return 1\n")
-    length, numbers = 12, [0]
-
-    def pipeline(run: Run) -> Built:
-        last = None
-        for number in numbers:
-            last = run.build("toy", number=number, above=last)
-        assert last is not None
-        return last
-
-    runs = Runs(package)
-    for begin in (0, 100, 200):
-        numbers[:] = range(begin, begin + length)
-        runs.run(pipeline)
-    numbers[:] = range(300, 300 + length)
-    read: list[Path] = []
-
-    def reader(folder: Path) -> Manifest | None:
-        read.append(folder)
-        return read_manifest(folder)
-
-    monkeypatch.setattr("shortloop.store.store.read_manifest", reader)
-    assert {job.plan for job in runs.plan(pipeline).jobs} == {BUILD}
-    assert len(read) <= 3 * 3 * length  # 12 × 36 if each planned job looked at all stored ones
-    numbers[:] = [99, *range(101, 100 + length)]  # all but the first are stored with these options
-    assert [job.plan for job in runs.plan(pipeline).jobs] == [BUILD] + [PERHAPS] * (length - 1)
 
 
 @pytest.fixture

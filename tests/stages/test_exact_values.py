@@ -86,19 +86,6 @@ def test_facts_come_back_as_they_were(fact: object) -> None:
     assert same(back(fact), fact)
 
 
-def test_how_facts_are_kept() -> None:
-    """What comes back is not shared; what JSON can hold is kept as such; a set is written in one order."""
-    plain, types = with_types({"a": [1, 2], "b": ([3],)})
-    one: Any = as_given(plain, types)
-    one["a"].append(3)
-    one["b"][0].append(4)
-    assert as_given(plain, types) == {"a": [1, 2], "b": ([3],)}
-    fact = {"a": [1, 2.5, None, True, "x"], "b": {"c": []}}
-    assert with_types(fact) == (fact, None)
-    members = [f"n{number}" for number in range(50)]
-    assert len({json.dumps(with_types(set(order))) for order in (members, members[::-1])}) == 1
-
-
 class Level(enum.IntEnum):
     LOW = 1
 
@@ -189,15 +176,3 @@ def test_each_value_is_in_the_array_or_all_are_refused(value: Any) -> None:
             continue
         one, other = (each.item() if isinstance(each, np.generic) else each for each in (one, other))
         assert one == other or (one != one and other != other)
-
-
-@pytest.mark.parametrize(
-    "value",
-    [1, 2.5, "a", True, 1j, [1, 2], [1, 2.5], [True, 2], (1.0, np.nan), [[1, 2], [3, 4]], ["a", "bcd"], []],
-)
-def test_what_numpy_can_hold_is_taken(value: Any) -> None:
-    np.testing.assert_array_equal(exact_array(value, "x"), np.asarray(value))
-    kinds: list[Any] = [np.float16, ">f8", "M8[D]", "U3", "S2", "i4,f8"]
-    for kind in kinds:
-        array = np.zeros((2, 3), kind).T
-        assert exact_array(array, "x") is array

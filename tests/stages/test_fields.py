@@ -18,7 +18,7 @@ from shortloop.base.errors import TransientError
 from shortloop.exax.declare import stage
 from shortloop.stages.dataset import Dataset
 from shortloop.stages.function import stage_of_function
-from shortloop.stages.needs import NOT_IN_KEY, Needs, amount_of, needs_of
+from shortloop.stages.needs import NOT_IN_KEY, Needs, needs_of
 from shortloop.stages.results import Where
 from shortloop.stages.stage import STAGE_OF, File, Job, Stage
 from shortloop.stages.task import REQUIRED, Task, costs_of, fields_of, open_stage, typed_options
@@ -367,12 +367,3 @@ def test_an_option_of_such_a_name_is_refused_and_a_class_says_it_itself() -> Non
 
     with refusal(r"write e\.g\. `retries = 2` in the class"):
         stage(retries=2)(type("Late", (Stage,), {"__module__": __name__}))
-
-
-def test_durations_and_sizes() -> None:
-    said = {"90 s": 90, "5 min": 300, "5 minutes": 300, "2 h": 7200, "1.5h": 5400, "1 day": 86400}
-    assert {text: amount_of("timeout", text) for text in said} == said
-    assert [amount_of("timeout", text) for text in ("", "5", "min", "-5 s", "5 m", "1 h 5 min")] == [None] * 6
-    sizes = {"30 GB": 30 * 10**9, "16 GiB": 16 * 2**30, "500 MB": 5 * 10**8, "1 kB": 1000, "7 B": 7}
-    assert {text: amount_of("memory", text) for text in sizes} == sizes
-    assert [amount_of("memory", text) for text in ("", "30", "30 Gb", "GB")] == [None] * 4

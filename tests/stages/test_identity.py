@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -123,21 +122,6 @@ def test_places_of_files_do_not_count_and_places_in_them_do(tmp_path: Path) -> N
         assert own(parts[:2]) == own(parts[:2])
         assert own(parts[:2]) != own(parts[1:3])
         assert own(parts) != own(parts[::-1])
-
-
-def test_no_array_is_copied_to_know_it(tmp_path: Path) -> None:
-    large = np.asfortranarray(np.arange(4e6).reshape(2000, 2000))
-    np.save(tmp_path / "x.npy", large)
-    tracemalloc.start()
-    try:
-        own([large, large[::2], Span(128, (2000, 2000), (8, 16_000), "<f8").map(tmp_path / "x.npy")])
-        assert tracemalloc.get_traced_memory()[1] < large.nbytes / 8
-    finally:
-        tracemalloc.stop()
-    assert own(large) == own(np.ascontiguousarray(large))
-    other = large.copy()
-    other[0, 0] = 1.0
-    assert own(large) != own(other)
 
 
 def test_a_loop_of_objects_ends_and_costs_count() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -13,14 +12,10 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from shortloop.stages import lazy_results
-from shortloop.stages.function import UnitsStage, stage_of_function
 from shortloop.stages.lazy_results import Arrays, KeptFrames
-from shortloop.stages.output import compute_row
-from shortloop.stages.records import ROWS, Described
+from shortloop.stages.records import Described
 from shortloop.stages.results import Result, open_result
-from shortloop.stages.rows import BEGIN, unpack
-from shortloop.stages.stage import Finished, Job, Stage
+from shortloop.stages.stage import Finished, Stage
 from shortloop.stages.task import Task
 
 DESCRIBED: Described = {"shape": [3], "dtype": "float64", "axes": "rows", "description": "", "unit": ""}
@@ -134,22 +129,6 @@ def test_frames_of_polars_and_objects_in_a_frame() -> None:
     pd.testing.assert_frame_equal(again, read_objects())
 
 
-def test_only_so_much_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lazy_results, "KEPT", 20_000)
-    kept, reads = KeptFrames(), []
-
-    def read() -> pd.DataFrame:
-        reads.append(1)
-        return pd.DataFrame({"x": np.zeros(1000)})
-
-    for key in ("a", "b", "c", "c", "b", "a"):
-        kept.get(key, "pandas", read)
-    assert len(reads) == 3
-    for key in "defghabc":
-        kept.get(key, "pandas", read)
-    assert len(reads) == 11
-
-
 @pytest.fixture
 def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Result:
     """A job with an array, a table and names."""
@@ -167,47 +146,3 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Result:
     monkeypatch.chdir(folder)
     write_output(Numbers(), Task("numbers", "", "", None, {}, {}), {}, [])
     return open_result(folder)
-
-
-def test_units_open_and_hash_no_more_than_they_must(job: Result, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of what all of them read, each unit opens nothing, and hashes its own data once."""
-
-    def total(read: int, numbers: Job) -> dict[str, float]:
-        names, pair = numbers["names"], numbers["pair"]
-        assert (names[read], pair) == (f"n{read}", (1, 2))
-        names.clear()
-        return {"sum": numbers["values"][read] + numbers.arrays["values"][read] + numbers["table"]["x"][read]}
-
-    stage = stage_of_function(total, lambda: {f"u{number}": number for number in range(50)})()
-    assert isinstance(stage, UnitsStage)
-    stage.numbers = job  # type: ignore[attr-defined]
-    stage.open()
-    counts = {"opened": 0, "tables": 0, "hashes": 0}
-    _count(monkeypatch, counts, "opened", np, "load")
-    _count(monkeypatch, counts, "tables", lazy_results, "read_table")
-    _count(monkeypatch, counts, "hashes", hashlib, "blake2b")
-    rows = [compute_row(stage, unit) for unit in range(50)]
-    assert [float(unpack(row[BEGIN:])["sum"]) for row in rows] == [3.0 * unit for unit in range(50)]  # type: ignore[arg-type]
-    assert counts == {"opened": 1, "tables": 1, "hashes": 50}
-
-
-def test_looking_for_a_name_reads_nothing(job: Result, monkeypatch: pytest.MonkeyPatch) -> None:
-    counts = {"tables": 0}
-    _count(monkeypatch, counts, "tables", lazy_results, "read_table")
-    assert "table" in job.tables
-    assert "values" in job.arrays
-    assert job["names"][0] == "n0"
-    assert counts == {"tables": 0}
-    assert len(job["table"]) == len(job["table"]) == 50
-    assert counts == {"tables": 2}  # who is no unit may hold it, or not
-    assert ROWS not in os.listdir(job.path)
-
-
-def _count(patch: pytest.MonkeyPatch, counts: dict[str, int], name: str, module: Any, function: str) -> None:
-    was = getattr(module, function)
-
-    def counted(*given: Any, **named: Any) -> Any:
-        counts[name] += 1
-        return was(*given, **named)
-
-    patch.setattr(module, function, counted)

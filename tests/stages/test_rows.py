@@ -249,30 +249,6 @@ def frame(library: Any, unit: int) -> Any:
     )
 
 
-def test_tables_of_pandas_have_a_row_for_each(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    frames = [
-        frame(pd, unit).assign(
-            day=pd.Timestamp("2020-01-01"),
-            kind=lambda rows: rows["kind"].astype("category"),
-            whole=lambda rows: rows["n"].astype("Int32"),
-        )
-        for unit in (7, 8)
-    ]
-    _, tables, _ = kept(rows=frames)
-    table = tables["rows"]
-    assert table["unit"].tolist() == ["a", "a", "['b', 1]", 3, 3, "d"]
-    assert table["unit_error"].tolist()[2] == "ValueError: b"
-    assert table["unit_error"].tolist()[5] == "KeyError: d"
-    assert table["unit_error"].isna().tolist() == [True, True, False, True, True, False]
-    assert table.iloc[2].drop(["unit", "unit_error"]).isna().all()
-    types = {name: str(kind) for name, kind in table.dtypes.items()}
-    assert (types["n"], types["whole"], types["good"]) == ("Int64", "Int32", "boolean")
-    assert types["kind"] == "category"
-    assert types["day"].startswith("datetime64")
-    assert table["n"].dropna().tolist() == [7, 2, 8, 2]
-
-
 @pytest.mark.parametrize("library", [pd, pl])
 def test_tables_are_read_as_they_were(library: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

@@ -17,12 +17,10 @@ from pandas.testing import assert_frame_equal
 from refusal import refusal
 
 from shortloop.base.errors import InputError
-from shortloop.stages.objects import packed
 from shortloop.stages.tables import (
     from_bytes,
     joined,
     read_table,
-    reset_row_numbers,
     save_table,
     to_bytes,
     unit_frame,
@@ -209,24 +207,6 @@ def test_what_parquet_cannot_hold_is_refused(values: list[Any]) -> None:
         to_bytes(pd.DataFrame({"v": [1, 2]}, ["slope", "level"]), "t")
 
 
-def test_a_refused_table_has_a_remedy_that_works() -> None:
-    twice, pairs = pd.DataFrame([[1, 2]], columns=["a", "a"]), with_attrs(pair=(1, 2))
-    pivoted = (
-        pd.DataFrame({"k": ["a"], "v": [1], "g": ["x"]})
-        .pivot(index="k", columns="g", values="v")
-        .reset_index()
-    )
-    for frame, said, remedy in (
-        (twice, "a name of its own", twice.set_axis(["a", "b"], axis="columns")),
-        (pairs, "`attrs`", with_attrs(pair=[1, 2])),
-        (pivoted, "columns.name", pivoted.rename_axis(columns=None)),
-    ):
-        with refusal(said, "`[frame]`"):
-            to_bytes(frame, "t")
-        to_bytes(remedy, "t")
-        packed([frame], "t", "fit")
-
-
 def test_the_same_table_gives_the_same_bytes(tmp_path: Path) -> None:
     for table in (FRAMES["texts"], pl.DataFrame({"x": [1.0], "s": ["a"]})):
         save_table("a", table)
@@ -248,11 +228,3 @@ def test_tables_and_frames_of_units() -> None:
     found = unit_frame([["a", 1], ["b", 2]], {"x": np.array([1.0, 2.0])})
     assert found.index.to_list() == [("a", 1), ("b", 2)]
     assert unit_frame([], {}).empty
-
-
-def test_rows_of_a_unit_are_numbered_anew_unless_their_index_has_a_name() -> None:
-    frame = pd.DataFrame({"x": [1, 2]}, index=[7, 8])
-    assert reset_row_numbers(frame).index.to_list() == [0, 1]  # type: ignore[attr-defined]
-    assert frame.index.to_list() == [7, 8]
-    named = [frame.rename_axis("k"), frame.set_axis(["a", "b"]), frame.set_axis([0.5, 1]), frame["x"], 5]
-    assert all(reset_row_numbers(other) is other for other in named)

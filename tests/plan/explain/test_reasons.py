@@ -74,22 +74,6 @@ def test_code_is_named_by_function_and_file(jobs: ToyJobs) -> None:
     assert reason(jobs, three, four) == "code of steps (shortloop/steps.py)"
 
 
-def test_the_code_of_the_first_job_is_read_for_all(jobs: ToyJobs, monkeypatch: pytest.MonkeyPatch) -> None:
-    ones = [jobs.make(name) for name in "ABC"]
-    twos = [jobs.make(name, code=with_code(steps=NOW["shortloop.steps"])) for name in "ABC"]
-    read: list[Path] = []
-    stored = reasons.stored_code
-
-    def stored_code(folder: Path) -> dict[str, str]:
-        read.append(folder)
-        return stored(folder)
-
-    monkeypatch.setattr(reasons, "stored_code", stored_code)
-    said = {reason(jobs, one, two) for one, two in zip(ones, twos)}
-    assert said == {"code of steps.step, steps.other (shortloop/steps.py)"}
-    assert read == [jobs.folder(ones[0].job)]
-
-
 def test_files_are_named(jobs: ToyJobs) -> None:
     files = [jobs.project / name for name in ("a.npz", "b.npz")]
     for file in files:

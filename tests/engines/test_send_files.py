@@ -286,14 +286,3 @@ def test_what_it_costs_is_said_if_it_does_not_pay(tmp_path: Path, seconds: float
             "fit A: sending what it needs to 2 nodes, 25.0 MB in all, takes about 0.1 s; "
             "computing it on this machine took 0.0 s"
         ]  # to each at 100 MB/s, as nothing was sent before
-
-
-def test_the_rate_is_measured() -> None:
-    sent = Sent()
-    assert sent.rate == send_files.ASSUMED_RATE
-    for _ in range(20):
-        sent.came("cache", (("content", 0, 0, 2_000_000),), time.monotonic() - 0.05)
-    assert 45e6 < sent.rate < 75e6  # as it begins with what is assumed
-    before = sent.rate
-    sent.came("cache", (("content", 0, 0, 10),), 0.0)  # too little to say anything
-    assert sent.rate == before

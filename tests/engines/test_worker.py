@@ -224,21 +224,6 @@ def test_a_process_that_ends_is_lost_and_another_one_is_there(project: Path) -> 
     assert last["parent"] != before["parent"]
 
 
-def test_how_a_process_ended_is_known_when_another_has_been_forked_since(project: Path) -> None:
-    """By another thread, on whose behalf the forkserver has taken note of its end."""
-    asked, processes = work(project), worker._processes
-    ended = processes.take(asked)
-    forkserver = next(each for each in processes._forkservers.values() if ended in each.forks)
-    ended.send_bytes(pickle.dumps(named(88)))
-    with pytest.raises(EOFError):
-        ended.recv_bytes()
-    _until_ended([forkserver.forks[ended]])
-    (meanwhile,) = values(compute_batch(asked, named(1)))
-    assert processes.how_ended(ended) == "exit with status 0"
-    (after,) = values(compute_batch(work(project, "main-2"), named(1)))
-    assert after["parent"] == meanwhile["parent"]
-
-
 def test_each_thread_has_a_process_of_its_own(project: Path) -> None:
     sent = work(project)
     with ThreadPoolExecutor(4) as pool:
@@ -317,16 +302,3 @@ def test_no_forkserver_ends_while_its_fork_computes(project: Path, monkeypatch: 
         waits.write_text("done")
         assert values(held.result())[0]["x"] == 154.0
     assert values(compute_batch(work(project), named(1)))[0]["parent"] == first["parent"]
-
-
-def test_forkservers_without_forks_are_few(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each is of the jobs that look for modules in the same places."""
-    monkeypatch.setattr(worker, "PROJECTS", 2)
-    parents = []
-    for number in range(4):
-        for again in "ab":
-            sent = work(project, f"main-{number}{again}", more=(f"/elsewhere/{number}",))
-            parents.append(int(values(compute_batch(sent, named(1)))[0]["parent"]))
-        worker._processes._idle.clear()
-    assert parents[::2] == parents[1::2]
-    assert [*map(_runs, parents[::2])] == [False, True, True, True]

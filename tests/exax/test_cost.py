@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -171,35 +170,8 @@ def test_how_far_a_job_is_stands_in_its_folder(tmp_path: Path, monkeypatch: pyte
     assert progress_of(tmp_path) == (0.833, 1, 1)
 
 
-def test_the_meter_looks_only_while_a_job_runs_and_finds_nothing_without_a_server(project: Path) -> None:
-    meter = Meter()
-    before = {*threading.enumerate()}
-    with meter.measure(), meter.measure():
-        (watcher,) = {*threading.enumerate()} - before
-        time.sleep(0.3)
-    watcher.join(10)
-    assert not watcher.is_alive()
-    assert meter.cost(project, 0.3, 2) == {}
-
-
 def test_the_name_of_a_process_may_be_anything() -> None:
     Path("/proc/self/comm").write_text("a) R 1 (2 ", encoding="ascii")
     stat = process_of(os.getpid())
     assert (stat.parent, stat.group) == (os.getppid(), os.getpgrp())
     assert not process_of(2**22 + 1).state
-
-
-def test_looking_keeps_to_its_share_of_many_jobs(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    looks = []
-
-    def look(meter: Meter) -> None:
-        looks.append(time.thread_time())
-        while time.thread_time() < looks[-1] + 0.05:
-            pass
-
-    monkeypatch.setattr(Meter, "_look", look)
-    meter = Meter()
-    for _ in range(6):
-        with meter.measure():
-            time.sleep(0.2)
-    assert 0 < len(looks) < 3  # the next is due after 5 s

@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -55,25 +54,6 @@ def test_nobody_listens() -> None:
     assert not answers()
 
 
-@pytest.mark.parametrize("parts", [[b""], [b"HTTP/1.0 200 OK\r\n", b"A: b\r\n\r\nwo", b"rds"]])
-def test_a_reply_is_read_to_its_end(listening: socket.socket, parts: list[bytes]) -> None:
-    asked = []
-
-    def reply() -> None:
-        connection, _ = listening.accept()
-        with connection:
-            asked.append(connection.recv(1000))
-            for part in parts:
-                time.sleep(0.05)
-                connection.sendall(part)
-
-    thread = threading.Thread(target=reply)
-    thread.start()
-    assert ask("what?now=1") == (b"words" if parts[0] else None)
-    thread.join()
-    assert asked == [b"GET /what?now=1 HTTP/1.0\r\n\r\n"]
-
-
 def test_one_that_is_silent(
     listening: socket.socket, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -94,28 +74,6 @@ def test_one_that_more_wait_for_than_it_lets(listening: socket.socket) -> None:
         ask("status")
     for each in waiting:
         each.close()
-
-
-def test_one_that_is_stopped_while_it_is_asked() -> None:
-    code = (
-        "import socket, sys, time\ns = socket.socket(socket.AF_UNIX)\ns.bind(sys.argv[1])\ns.listen()\n"
-        "print('there', flush=True)\nc, _ = s.accept()\ntime.sleep(600)"
-    )
-    silent = subprocess.Popen([sys.executable, "-c", code, str(socket_file())], stdout=subprocess.PIPE)
-    assert silent.stdout is not None
-    try:
-        silent.stdout.readline()
-        threading.Timer(0.3, silent.send_signal, [signal.SIGSTOP]).start()
-        started = time.monotonic()
-        with pytest.raises(InputError, match="the exax server is stopped") as caught:
-            ask("status")
-        assert time.monotonic() - started < 5
-        assert f"kill -CONT {silent.pid}" in caught.value.message
-        assert "\n" not in str(caught.value.found)  # though its command has many lines
-    finally:
-        silent.kill()
-        silent.wait()
-        silent.stdout.close()
 
 
 JOB = """

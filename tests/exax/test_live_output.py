@@ -79,21 +79,6 @@ def test_lines_of_several_jobs_come_while_they_run(tmp_path: Path) -> None:
     assert len(one.shown) == 4
 
 
-def test_a_bar_is_shown_now_and_then_and_at_its_end(job: Printing) -> None:
-    began = time.monotonic()
-    with LiveOutput(job.shown.append) as output:
-        output.follow(job.folder, "fit")
-        for percent in range(101):
-            job.says(f"\r{percent:3}%|{'█' * (percent // 10)}")
-            time.sleep(0.012)
-        job.says("\nafter\n")
-        output.ended(job.folder)
-    seconds = time.monotonic() - began
-    assert job.shown[-2:] == ["fit | 100%|██████████", "fit | after"]
-    assert 3 <= len(job.shown) <= 4 + seconds / room.STATE_EVERY
-    assert len({*job.shown}) == len(job.shown)
-
-
 BELOW = "".join(f"\r outer 10%\n\r inner {inner}%\x1b[A" for inner in range(50)) + "\r outer 100%\n"
 BURST = "".join(f"line {number}\n" for number in range(100_000))
 
@@ -112,19 +97,6 @@ def test_what_is_too_much_is_left_out(job: Printing, said: str, shown: list[str]
         job.says(said)
         output.ended(job.folder)
     assert job.shown[:: room.LINES] == shown
-
-
-def test_after_a_burst_lines_are_shown_again(job: Printing, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = [100.0]
-    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
-    output = LiveOutput(job.shown.append, most=2)
-    job.says("1\n2\n3\n")
-    tail = room._Job(job.folder, "fit | ")
-    output._read(tail)
-    clock[0] += 1
-    job.says("4\n")
-    output._read(tail)
-    assert job.shown == ["fit | 1", "fit | 2", "fit | … 1 line left out: shortloop logs main-12", "fit | 4"]
 
 
 @pytest.mark.parametrize("verbose", [False, True])
@@ -150,12 +122,6 @@ def test_the_traceback_of_a_job_that_fails_is_left_to_the_run(job: Printing, fai
         "before",
         *([] if failed else traceback.splitlines()),
     ]
-
-
-def test_a_run_that_builds_nothing_starts_no_thread(job: Printing) -> None:
-    with LiveOutput(job.shown.append) as output:
-        pass
-    assert output._thread is None
 
 
 def test_a_terminal_that_is_gone_ends_nothing(job: Printing) -> None:

@@ -91,6 +91,7 @@ print(json.dumps(sum(f.stats.cache_hits.values())))
 """
 
 
+@pytest.mark.slow
 def test_code_of_shortloop_is_compiled_once_for_all_projects(tmp_path: Path) -> None:
     hits = []
     for name in ("one", "other"):

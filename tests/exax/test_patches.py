@@ -6,24 +6,11 @@ import os
 
 import accelerator
 import pytest
-from accelerator import control
 from packaging.requirements import Requirement
 from source_tree import PROJECT
 
 from shortloop.base.errors import InputError
 from shortloop.exax.patches import processes
-
-
-@pytest.mark.parametrize(("number", "is_own"), [(3, True), (4, False)])
-def test_who_reads_jobs(number: int, is_own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(control, "multiprocessing", control.multiprocessing)
-    monkeypatch.setattr(processes, "FEW", 3)
-    processes.read_few_jobs_itself()
-    pool = control.multiprocessing.get_context("spawn").Pool(initializer=os.getpid)
-    for share in (pool.imap, pool.imap_unordered):
-        assert sorted(share(abs, range(number), chunksize=64)) == [*range(number)]
-        assert (set(share(process_of, range(number), chunksize=64)) == {os.getpid()}) == is_own
-    pool.close()
 
 
 def process_of(_: int) -> int:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import platform
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from jobs_project import fresh_python, write_configuration
-
-from shortloop.exax.patches import preload
 
 BEGIN = """
 import json, os, sys
@@ -101,12 +98,6 @@ def test_what_a_method_imports_is_there_before_its_first_job(
     assert imported(process, method) == expected
 
 
-def test_what_a_run_announced_that_was_killed_does_not_count(imported: Callable[..., list[str]]) -> None:
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    assert imported(RUNNER, "a", str(gone.pid))[0] == "False False"
-
-
 LATER = """
 preload.announce("a", (), lambda: [("b", ()), ("no_method", ())])
 fork(lambda: None)
@@ -125,23 +116,6 @@ def test_what_jobs_to_come_import_is_there_when_nothing_else_is_to_be_done(
     first, waiting, second = imported(RUNNER)
     assert (first, second) == ("True False", "True True")
     assert "sched" in waiting.split()
-
-
-SELDOM = """
-from types import SimpleNamespace
-sys.modules["methods.a_b"] = SimpleNamespace(STAGE=SimpleNamespace(_seldom=("sched",)))
-for _ in range(preload.MANY + 1):
-    preload.announce("b", (), lambda: [("b", ())])
-    fork(lambda: None)
-"""
-
-
-def test_what_few_jobs_need_is_imported_only_for_many_jobs(
-    imported: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begin, _, _ = CODE.partition("preload.announce(sys.argv[2])")
-    monkeypatch.setattr(sys.modules[__name__], "CODE", begin + SELDOM)
-    assert imported(RUNNER) == ["False False"] * (preload.MANY - 1) + ["False True"] * 2
 
 
 OWN = (

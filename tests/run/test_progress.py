@@ -3,58 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from jobs_project import fresh_python
 from on_a_terminal import on_a_terminal
-from rich.table import Table
 
 from shortloop.exax.cost import JobProgress
 from shortloop.plan.pipeline import BUILD, PERHAPS, REUSE, Built
-from shortloop.run import progress as room
-from shortloop.run.progress import Estimate, Name, Progress
-
-TRAIN = Built("", "train", "S01", plan=BUILD)
-
-
-def test_the_time_left_in_words() -> None:
-    """And no minute has a sixtieth second."""
-    words = {0.4: "", 1.4: "1.4 s", 99: "99 s", 100: "2 min", 3600: "60 min", 9000: "2.5 h"}
-    for seconds, text in words.items():
-        assert Progress([TRAIN], {"train": seconds}).time_left() == f"{text} left" * bool(text)
-    with Progress([TRAIN], {}) as progress:
-        progress._started -= 59.7
-        line = progress._line()
-    assert isinstance(line, Table)
-    assert [*line.columns[4].cells] == ["0:00:59"]
-
-
-def test_lines_off_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(room, "_TERMINAL", None)
-    long = ("because [a] " * 50).strip()
-    made = Built("main-7", "train", "S01", fresh=True, seconds=61.25)
-    several = Built("main-8", "panel_fit", "003", fresh=True, seconds=1.25, variant="robust invest")
-    jobs = (
-        made,
-        replace(made, fresh=False),
-        replace(made, reason=long),
-        several,
-        replace(several, reason="new"),
-    )
-    with Progress([TRAIN] * 3 + [several] * 2, {}) as progress:
-        for built in jobs:
-            progress.started((built.stage, built.partition, built.variant))
-            assert progress._what() == f"{built.stage} {built.partition} {built.variant}".rstrip()
-            progress.ended(built)
-    assert capsys.readouterr().out.splitlines() == [
-        "[1/5] built train               S01          main-7       61.2 s",
-        f"[3/5] built train               S01          main-7       61.2 s  {long}",
-        "[4/5] built panel_fit           003          main-8        1.2 s  robust invest",
-        "[5/5] built panel_fit           003          main-8        1.2 s  robust invest: new",
-    ]
-
+from shortloop.run.progress import Estimate, Name
 
 RUN = """
 import tempfile, time
@@ -116,38 +73,6 @@ def test_a_run_that_builds_nothing_draws_nothing(tmp_path: Path) -> None:
     assert on_a_terminal(NOTHING, 80) == "False\r\n"
     code = "from shortloop.run.progress import terminal_width; print(terminal_width())"
     assert fresh_python(code, tmp_path) == "None\n"  # a pipe is no terminal
-
-
-WIDER = """
-import fcntl, struct, termios
-from shortloop.plan.pipeline import BUILD, Built
-from shortloop.run.progress import Progress
-with Progress([Built("", "train", "A", plan=BUILD)], {}) as progress:
-    progress.started(("train", "A", ""))
-    fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 50, 0, 0))
-    progress.ended(Built("main-1", "x" * 70, "A", fresh=True))
-"""
-
-
-def test_lines_fit_a_window_that_was_made_narrower() -> None:
-    (line,) = re.findall(r"built x+….*", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", on_a_terminal(WIDER, 80)))
-    assert re.fullmatch(r"built x{6}…x{5} A {11}main-1 {8}0\.0 s", line.rstrip()), line
-
-
-def test_reading_is_worth_a_word_after_a_while(capsys: pytest.CaptureFixture[str]) -> None:
-    progress = Progress([], {})
-    for _ in range(2):  # files of one kind, then of another
-        for quarters in range(101):
-            progress.reading(36, 90_400_000 * quarters, 9_040_000_000, quarters / 4)
-    lines = [
-        "reading 36 files, 0.7 of 9.0 GB, 23 s left",
-        "reading 36 files, 4.3 of 9.0 GB, 13 s left",
-        "reading 36 files, 8.0 of 9.0 GB, 3.0 s left",
-    ]
-    assert capsys.readouterr().out.splitlines() == lines * 2
-    Progress([], {}).reading(2, 100_000_000, 300_000_000, 2.0)
-    Progress([], {}).reading(2, 0, 300_000_000, 60.0)  # a disk that has not answered yet
-    assert capsys.readouterr().out == "reading 2 files, 100.0 of 300.0 MB, 4.0 s left\n"
 
 
 HISTORY = {"features": 4.0, "train": 100.0, "group": 30.0}

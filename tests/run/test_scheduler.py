@@ -149,28 +149,6 @@ def test_the_longest_critical_path_comes_first(runs: Runs, monkeypatch: pytest.M
     assert len(runs.order) == 7
 
 
-def test_a_job_is_put_together_once_there_is_room(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
-    build, resolve, put_together = Exax.build, Schedule.resolve, []
-
-    def slowly(self: Exax, method: str, **more: Any) -> FakeJob:
-        time.sleep(0.2)  # the scheduler looks ten times for room
-        return build(self, method, **more)
-
-    def noted(self: Schedule, number: int) -> Any:
-        put_together.append(number)
-        return resolve(self, number)
-
-    monkeypatch.setattr(Exax, "build", slowly)
-    monkeypatch.setattr(Schedule, "resolve", noted)
-
-    def pipeline(run: Run) -> Built:
-        return [run.build("first", partition=name) for name in "ABCDEF"][-1]
-
-    runs.go(pipeline, cores=2)
-    assert len(runs.order) == 6
-    assert len(put_together) == len({*put_together})
-
-
 def test_jobs_start_while_other_files_are_read(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
     files = [write(runs.exax.project, f"{name}.csv", name * 10) for name in "abc"]
     read, waited = hashing.hash_file, []

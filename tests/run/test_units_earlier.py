@@ -158,7 +158,7 @@ JOBS = st.fixed_dictionaries(
 RUNS = st.lists(st.lists(JOBS, min_size=1, max_size=3), min_size=2, max_size=6)
 
 
-@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(asked=RUNS)
 def test_each_unit_is_computed_once(runs: UnitsRuns, asked: list[list[dict[str, Any]]]) -> None:
     """Whichever jobs were asked for before, in whichever runs: fewer of them than are asked for rows."""

@@ -227,15 +227,6 @@ def test_large_units_come_first_and_small_ones_are_sent_together() -> None:
     assert max(later) <= 2 * workers * message + 0.01
 
 
-def test_a_batch_is_worth_the_start_of_its_process() -> None:
-    batches = batches_of([1.0] * 10_000, 4)
-    batches.resize(4, 50.0)
-    handed, _, _ = simulated(batches, 4, lambda unit: 0.1)
-    later = [len(batch) * 0.1 for batch in handed[4:-1]]
-    assert min(later) >= 50 - 0.1
-    assert max(later) <= 100.1
-
-
 def test_what_a_lost_worker_had_comes_next_and_alone_and_is_named_if_it_is_lost_again() -> None:
     batches = batches_of([3.0, 3.0, 2.0, 1.0], 1)
     batches.done(batches.next(), 1e-6)

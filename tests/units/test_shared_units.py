@@ -227,7 +227,7 @@ def started(folder: Path, kind: str, mine: str, how: str) -> subprocess.Popen[st
 
 
 @first_cases(
-    4,
+    2,
     ("kind", "reads"),
     [
         ("plain", 1),

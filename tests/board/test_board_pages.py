@@ -115,18 +115,6 @@ def test_a_run_that_failed(project: Path, client: Client) -> None:
     assert 'data-every="0"' in said.text
 
 
-def test_edges_are_those_of_the_jobs(project: Path, client: Client) -> None:
-    begun_job(project, "main-1", "load", "A")
-    begun_job(project, "main-2", "fit", "A", jobs={"of": "main-1", "gone": "main-9"})
-    jobs = [["load", "A", "main-1", True, "new"], ["fit", "A", "main-2", True, "new"]]
-    write_run(project, 1, jobs=jobs)
-    assert jobs_of(1, *read_run(1)).edges == {("load", "fit")}
-    said = client.get("/runs/1").text
-    assert said.count("<path") == 1
-    assert [f'<a href="#stage-{each}">' in said for each in ("load", "fit")] == [True, True]
-    assert "critical path, jobs that each need the one before, has 2 jobs" in client.get("/runs/1").words
-
-
 @pytest.mark.parametrize("name", ODD)
 def test_odd_names_are_text(project: Path, client: Client, name: str) -> None:
     folder = begun_job(project, "main-1", "fit", name)
@@ -211,6 +199,7 @@ def test_jobs_that_are_deleted_while_they_are_looked_at(project: Path, client: C
     assert client.get("/stages/fit").status == 200
 
 
+@pytest.mark.slow
 def test_many_jobs_are_quick_and_cut_short(project: Path, client: Client) -> None:
     jobs = []
     for number in range(1, 2001):

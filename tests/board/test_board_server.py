@@ -19,8 +19,6 @@ from refused import refusing
 from without_root import only_readable
 from without_root import shortloop as without_root
 
-from shortloop.project import project as jobs_project
-
 project = pytest.fixture(empty_project)
 SECRET = "a word of nobody's business"
 PAGES = ["/", "/runs", "/runs/1", "/jobs/main-1", "/stages/fit", "/jobs/main-1/log"]
@@ -183,14 +181,6 @@ def test_a_job_that_is_a_link_is_not_read(client: Client, project: Path) -> None
     (project / "workdirs/main/main-1").rename(outside)
     (project / "workdirs/main/main-1").symlink_to(outside)
     assert {client.get(each).status for each in addresses(client)} == {404}
-
-
-def test_the_board_of_exax_is_named(client: Client, project: Path) -> None:
-    assert "http://localhost:8520 while ax server and ax board-server run." in client.get("/").words
-    conf = project / "accelerator.conf"
-    conf.write_text(f"{conf.read_text(encoding='utf-8')}board listen: :8529\n", encoding="utf-8")
-    jobs_project._configuration.cache_clear()
-    assert "http://localhost:8529 while ax server runs." in client.get("/").words
 
 
 def test_nothing_is_written(client: Client, project: Path) -> None:

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from cases import first_cases
 from command_line import ROOT, assert_one_message, shortloop
 from python_process import ended
 from toy_jobs import project_of_two_jobs
@@ -140,7 +141,8 @@ def test_an_analysis_of_anybody_needs_an_entry_point(folder: Path, library: Path
     assert "frames" in find_analyses()  # as are those of data frames
 
 
-@pytest.mark.parametrize(
+@first_cases(
+    2,
     ("offered", "module", "words"),
     [
         ("text = lines:ANALYSIS", "import no_such_library", ("no_such_library", "lines_of_text 1.2")),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import shutil
 import subprocess
 import sys
@@ -119,18 +118,6 @@ def test_words_that_bash_would_split_are_quoted(project: Path) -> None:
     code += "; base.execute(\"update places set partition = 'A B$' where partition = 'A'\"); base.commit()"
     subprocess.run([sys.executable, "-c", code], cwd=project, check=True)
     assert answer(project, "bash", "jobs", "--partition", "").stdout.splitlines()[0] == r"A\ B\$"
-
-
-@first_cases(1, "words", [("ru",), ("run", ""), ("show", ""), ("jobs", "--stage", "")], ids=str)
-def test_it_is_quick(project: Path, words: tuple[str, ...]) -> None:
-    """Processor time of the best of some, as the machine may be busy."""
-    seconds = []
-    for _ in range(3):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        offered(project, *words)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        seconds.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-    assert min(seconds) < 0.3
 
 
 def test_it_loads_nothing_heavy_and_changes_nothing(project: Path) -> None:

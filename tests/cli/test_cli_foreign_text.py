@@ -11,7 +11,6 @@ from cases import first_cases
 from on_a_terminal import ROOT, command_on_a_terminal
 from toy_jobs import CODE, ToyJobs, toy_project, with_code
 
-from shortloop.cli import output
 from shortloop.store.loaded import load
 
 ESCAPE = "\x1b]0;mine\x07\x1b[2J\x9b31m\u202e"
@@ -79,8 +78,3 @@ def test_commands_show_what_a_terminal_would_obey(project: Path, command: tuple[
 def test_what_python_shows_of_a_job(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project)
     assert repr(load("main-1")) == f"<main-1: scores of {SHOWN}, scores, times, files>"
-
-
-def test_cells_of_a_table_are_lines(capsys: pytest.CaptureFixture[str]) -> None:
-    output.print_table(["a\x1b", "b"], [["one\ntwo", "\x7f"]], right=["b"])
-    assert capsys.readouterr().out.splitlines() == [r"a\x1b" + "        b", r"one\ntwo  \x7f"]

@@ -16,7 +16,7 @@ from toy_jobs import ToyJobs, toy_project
 from shortloop.base.errors import InputError
 from shortloop.base.text import amount, duration
 from shortloop.cli.lookup.jobs import Filter, print_jobs
-from shortloop.cli.output import parse_age, parse_size, print_table
+from shortloop.cli.output import parse_age, parse_size
 from shortloop.cli.plan import print_plan
 from shortloop.plan import dry_run
 from shortloop.plan.dry_run import DryRun
@@ -58,17 +58,6 @@ def listed(project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
         return [line.split()[0] for line in lines[1:-1]]
 
     return of
-
-
-def test_a_row_says_what_a_job_is(
-    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(project)
-    print_jobs(Filter(partition="B"), "id", False)
-    row = capsys.readouterr().out.splitlines()[1].split()
-    assert (row[:4], row[6]) == (["main-1", "scores", "B", "small"], "1.5")
-    assert 200 <= int(row[7]) <= 210
-    assert row[8:] == ["KB", "current"]
 
 
 @pytest.mark.parametrize(
@@ -152,25 +141,6 @@ def planned(
     return said
 
 
-def test_a_plan_has_stages_reasons_and_seconds(planned: Callable[..., list[str]]) -> None:
-    assert planned(JOBS) == [
-        "stage   reuse  build  perhaps      expected",
-        "import      2",
-        "train              3                   70 s",
-        "group                       1  0 s to 5.0 s",
-        "report             1                      ?",
-        "",
-        "2 × train: option C: 1 → 2",
-        "1 × train: new",
-        "perhaps 1 × group: if train comes out different",
-        "1 × report: code of page.write (shortloop/eeg/report/eeg_page.py)",
-        "4 jobs would be built, 1 perhaps, 2 reused: 70 s to 75 s; "
-        "no earlier job tells how long report will take",
-    ]
-    assert planned(JOBS[:2])[-1] == "all 2 jobs are cached: nothing would be built"
-    assert planned(JOBS, unread=36)[-1] == "36 new or changed files not read yet; a run reads them first"
-
-
 def test_every_job_of_a_plan(planned: Callable[..., list[str]]) -> None:
     lines = planned(JOBS, every=True)
     assert lines[1].split() == ["reuse", "import", "A", "main-A"]
@@ -207,12 +177,3 @@ def test_quantities_in_words() -> None:
 @given(st.integers(0, 10**14))
 def test_a_printed_amount_is_read_back(size: int) -> None:
     assert parse_size(amount(size)) == pytest.approx(size, rel=0.06)
-
-
-def test_a_table_in_a_pipe_keeps_every_row_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
-    print_table(("name", "n"), [("[red]a", "1"), ("b" * 300, "10")], right=("n",))
-    assert capsys.readouterr().out.splitlines() == [
-        f"name{' ' * 296}   n",
-        f"[red]a{' ' * 294}   1",
-        f"{'b' * 300}  10",
-    ]

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
+from cases import first_cases
 from toy_jobs import ToyJobs, toy_project
 from without_root import commands, mounted, only_readable, read_only_disk, shortloop
 
@@ -56,7 +57,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
-@pytest.fixture(params=[only_readable, read_only_disk], ids=["permissions", "disk"])
+@pytest.fixture(
+    params=[only_readable, pytest.param(read_only_disk, marks=pytest.mark.slow)], ids=["permissions", "disk"]
+)
 def closed(folder: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
     """The same, as a process that may write nothing sees it."""
     with request.param(folder):
@@ -114,14 +117,7 @@ def test_a_damaged_job_is_planned_anew(folder: Path) -> None:
     assert shortloop(folder, "-c", INDEX).stdout == "false\n"
 
 
-@pytest.mark.parametrize(
-    "state",
-    [
-        "no cache",
-        "damaged",
-        *(pytest.param(each, marks=pytest.mark.slow) for each in ("cut off", "not for all")),
-    ],
-)
+@first_cases(1, "state", ["damaged", "no cache", "cut off", "not for all"])
 def test_whatever_state_the_index_is_in(folder: Path, state: str) -> None:
     index = folder / "workdirs/main/.shortloop/main.sqlite"
     if state == "no cache":
@@ -169,14 +165,7 @@ def test_a_job_whose_folder_may_not_be_read(folder: Path) -> None:
     assert len(list((folder / "workdirs/main").glob("main-*"))) == 2
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "manifest.json",
-        "scores.npy",
-        *(pytest.param(each, marks=pytest.mark.slow) for each in ("record.json", "setup.json", "post.json")),
-    ],
-)
+@first_cases(1, "name", ["manifest.json", "scores.npy", "record.json", "setup.json", "post.json"])
 def test_a_file_of_a_job_that_may_not_be_read(folder: Path, name: str) -> None:
     file = folder / "workdirs/main/main-1" / name
     file.chmod(0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import sys
 import tempfile
@@ -16,7 +15,7 @@ from cases import first_cases
 
 from benchmarks import chains
 from benchmarks.__main__ import main
-from benchmarks.chains_exax import EXAX_BUILD, EXAX_TOY, NO_SERVER, OUR_BUILD, OUR_TOY
+from benchmarks.chains_exax import NO_SERVER
 from benchmarks.chains_parts import PARTS, measure_parts, table_of_parts
 from benchmarks.chains_project import CASES, ChainProject
 from benchmarks.chains_tools import JOBLIB, TOOLS
@@ -69,18 +68,6 @@ def test_chains_that_fail_or_do_something_else(folder: Path, text: str, message:
         with pytest.raises(RuntimeError, match=message):
             run_all()
     assert not (folder / "chain").exists()
-
-
-def test_projects_are_python_and_stages_a_chain() -> None:
-    files = [(name, text) for tool in TOOLS.values() for name, text in tool.files.items()]
-    texts = [text for name, text in files if name.endswith(".py")]
-    for text in (*texts, EXAX_TOY, EXAX_BUILD, OUR_TOY, OUR_BUILD):
-        ast.parse(text)
-    assert len(texts) == 6
-    written = [*json.loads(TOOLS["DVC"].stages(3)["dvc.yaml"])["stages"].values()]
-    assert [each["deps"] for each in written] == [["start"], ["out/0"], ["out/1"]]
-    assert [each["outs"] for each in written] == [["out/0"], ["out/1"], ["out/2"]]
-    assert ["params" in each for each in written] == [False, False, True]
 
 
 @pytest.mark.slow

@@ -29,14 +29,6 @@ def of(cluster: Cluster, *jobs: Job, policy: Policy = Singly, seed: int = 0) -> 
     return simulate(cluster, [jobs], policy, seed=seed)
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-@given(costs=costs_of)
-def test_one_worker_needs_the_sum(policy: Policy, costs: list[float]) -> None:
-    found = of(Cluster(1, 1), Job("a", np.array(costs)), policy=policy)
-    assert found.seconds == pytest.approx(sum(costs)) == pytest.approx(found.computing)
-    assert found.efficiency == pytest.approx(1)
-
-
 @given(units=st.integers(1, 60), machines=st.integers(1, 5), cores=st.integers(1, 4))
 def test_equal_units_are_done_in_rounds(units: int, machines: int, cores: int) -> None:
     for policy in (Singly, Chunks):

@@ -21,6 +21,7 @@ def people() -> list[Noise]:
     return [Noise.of(f"S{number}", 3, PERMUTATIONS) for number in range(2)]
 
 
+@pytest.mark.slow
 def test_labels_are_shuffled_within_folds(people: list[Noise]) -> None:
     for each in people:
         assert each.labels.shape == (1 + PERMUTATIONS, len(each.folds))
@@ -32,6 +33,7 @@ def test_labels_are_shuffled_within_folds(people: list[Noise]) -> None:
 
 
 @first_cases(1, "name", CLASSIFIERS)
+@pytest.mark.slow
 def test_scores_are_those_of_the_stage_that_trains_again(people: list[Noise], name: str) -> None:
     asked, noise = CLASSIFIERS[name], people[0]
     for row in (0, 4):

@@ -9,6 +9,7 @@ import socket
 import ssl
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,9 +17,10 @@ import pytest
 from deploy_compose import DEPLOY, Machines, free_port, listens, machines, make_certificates, services_of
 from python_process import finished
 
-dask = pytest.importorskip("dask", reason="dask is not installed")
-distributed = pytest.importorskip("distributed", reason="distributed is not installed")
-pytestmark = pytest.mark.live
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.skipif(find_spec("distributed") is None, reason="distributed is not installed"),
+]
 SETTINGS = {"DASK_CONFIG": str(DEPLOY / "dask.yaml")}  # in a container it lies where Dask looks by itself
 
 
@@ -66,6 +68,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 def security(certificates: Path, role: str = "client") -> Any:
+    import distributed
+
     return distributed.Security(
         require_encryption=True,
         tls_ca_file=str(certificates / "ca.pem"),
@@ -76,6 +80,8 @@ def security(certificates: Path, role: str = "client") -> Any:
 
 @contextlib.contextmanager
 def client_of(cluster: Cluster, certificates: Path | None = None, timeout: str = "30s") -> Iterator[Any]:
+    import distributed
+
     with distributed.Client(
         cluster.address,
         security=security(certificates or cluster.certificates),
@@ -87,6 +93,8 @@ def client_of(cluster: Cluster, certificates: Path | None = None, timeout: str =
 
 def test_it_computes_on_all_workers(cluster: Cluster) -> None:
     """Which have one thread, and read the settings as the scheduler does."""
+    import dask
+
     asked = "distributed.comm.socket-backlog"
     with client_of(cluster) as client:
         assert client.gather(client.map(pow, range(20), [2] * 20)) == [number**2 for number in range(20)]
@@ -121,6 +129,8 @@ def test_the_check_of_the_page_on_clusters_works(cluster: Cluster) -> None:
 
 
 def test_a_client_without_encryption_is_refused_and_trusts_no_other_authority(cluster: Cluster) -> None:
+    import distributed
+
     with pytest.raises(OSError, match=r"(?i)timed out|closed"):
         distributed.Client(f"tcp://127.0.0.1:{cluster.port}", timeout="2s", set_as_default=False)
     with (

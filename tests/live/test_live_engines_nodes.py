@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar
 
@@ -24,7 +25,6 @@ from live_project import ROOT, served, stages, wait_for
 
 from shortloop.units.node_cache import machine
 
-pytest.importorskip("distributed", reason="distributed is not installed")
 HOST = "127.0.0.1"
 METHODS = stages("""\
 # lines
@@ -221,6 +221,7 @@ def nodes_of(project: NodesProject, *names: str) -> Iterator[Nodes]:
 
 
 pytestmark = [
+    pytest.mark.skipif(find_spec("distributed") is None, reason="distributed is not installed"),
     pytest.mark.slow,  # in each `make test`, tests/engines and tests/units have nodes within one process
     pytest.mark.skipif(not can_hide(), reason="to hide folders from processes is not allowed here"),
 ]

@@ -8,6 +8,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +21,13 @@ from source_tree import ROOT
 from shortloop.analyses import find_analyses
 from shortloop.cli.init import EXAMPLE, write_project
 
-pytestmark = pytest.mark.slow
-nbformat = pytest.importorskip("nbformat", reason="nbclient, which runs notebooks, is not installed")
-nbclient = pytest.importorskip("nbclient", reason="nbclient, which runs notebooks, is not installed")
-xarray = pytest.importorskip("xarray", reason="xarray is not installed: pip install 'shortloop[xarray]'")
+pytestmark = [
+    pytest.mark.slow,
+    *(
+        pytest.mark.skipif(find_spec(library) is None, reason=f"{library} is not installed")
+        for library in ("nbclient", "nbformat", "xarray")
+    ),
+]
 BOOK = ROOT / "docs" / "numbers.ipynb"
 STUDY = """\
 name = "tiny"
@@ -62,6 +66,8 @@ def project() -> Iterator[Begun]:
 @pytest.fixture(scope="module")
 def book(project: Begun) -> Any:
     """The notebook, run, with one more cell."""
+    import nbformat
+
     read = nbformat.read(project.folder / BOOK.name, as_version=4)
     read.cells.append(nbformat.v4.new_code_cell(LEFT, id="left"))
     return executed(project, read)
@@ -69,6 +75,8 @@ def book(project: Begun) -> Any:
 
 def executed(project: Begun, book: Any) -> Any:
     """A notebook, run in a kernel."""
+    import nbclient
+
     resources = {"metadata": {"path": str(project.folder)}}
     client = nbclient.NotebookClient(book, timeout=300, kernel_name="python3", resources=resources)
     return client.execute(env=project.environment())
@@ -85,6 +93,8 @@ def text(book: Any, cell: str) -> str:
 
 def test_it_is_kept_with_what_it_gives(book: Any) -> None:
     """Of the default study, for the pages; here of another, but each cell gives the same sorts of things."""
+    import nbformat
+
     read = nbformat.read(BOOK, as_version=4)
     nbformat.validate(read)
     code = [cell for cell in read.cells if cell.cell_type == "code"]
@@ -124,6 +134,8 @@ def test_its_numbers_are_those_of_the_report(project: Begun, book: Any) -> None:
 
 def test_what_it_takes_away_says_where_it_is_from(project: Begun, book: Any) -> None:
     assert "made from 18 jobs: amplitude, apply, import_epochs, permute, retrain, train" in text(book, "keep")
+    import xarray
+
     with xarray.open_dataset(project.folder / "scores.nc", engine="h5netcdf") as kept:
         assert kept.attrs["stage"] == "group"
         assert kept.plane_scores.dims == ("participants", "test_times", "train_times")
@@ -157,6 +169,8 @@ def test_a_second_build_script_shares_jobs(analysis: Begun) -> None:
 
 def said_by(analysis: Begun, cells: list[str]) -> list[str]:
     """What each cell gave."""
+    import nbformat
+
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
     return [
         "".join(str(out.get("text") or out.get("data", {}).get("text/plain", "")) for out in cell.outputs)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
 from python_process import finished
 
-pytest.importorskip("ray")
 pytestmark = [
     pytest.mark.slow,  # as all that start Ray
+    pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed"),
     pytest.mark.skipif(not all(map(shutil.which, ("unshare", "ip", "nsenter"))), reason="needs networks"),
 ]
 

@@ -17,6 +17,7 @@ from live_project import PATIENCE, in_short_folder, script
 from test_live_shared_cache import BODY, Remote, Sharer, Sshd, python, s3, sshd
 
 __all__ = ["python", "s3", "sshd"]
+pytestmark = pytest.mark.slow  # tests/store/test_remote_inputs.py has plain folders, and memory
 
 
 class Reader(Sharer):
@@ -70,7 +71,6 @@ def test_an_input_over_sftp(sshd: Sshd) -> None:
     reads_again(sshd.remote, (folder / "x.npy").write_bytes, sshd.running())
 
 
-@pytest.mark.slow
 def test_an_input_over_s3(python: Path, s3: Remote) -> None:
     code = "import sys, s3fs; s3fs.S3FileSystem().pipe_file('bucket/team/x.npy', sys.stdin.buffer.read())"
     environment = {**os.environ, **s3.variables}

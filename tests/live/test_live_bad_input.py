@@ -1,7 +1,12 @@
-"""Bad input stops at import: one clear message, status 1, nothing half-made."""
+"""Bad input stops at import: one clear message, status 1, nothing half-made.
+
+Names that hold escape sequences are shown in it, and no terminal obeys them. What looks at jobs with such
+names is in tests/cli/test_cli_foreign_text.py, pages are in tests/report.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -12,8 +17,7 @@ import numpy as np
 import pytest
 from cases import first_cases
 from live_project import STUDY, LiveProject, write_recording
-from test_live_mapped import STUDY as FEATURES
-from test_live_mapped import write_data
+from scipy.io import savemat
 
 Spoil = Callable[[LiveProject], None]
 
@@ -129,10 +133,44 @@ def test_a_job_of_a_file_that_has_another_name_now_says_that_name(fresh: LivePro
         (fresh.folder / "elsewhere").rename(before)
 
 
+FEATURES = """\
+name = "live"
+participants = ["A", "B"]
+classes = ["left", "right"]
+phases = {train = "study", decode = "test"}
+
+[input]
+format = "thesis"
+folder = "data"
+power.study = "{participant}_study.mat"
+power.test = "{participant}_test.mat"
+
+[features.power]
+"""
+
+
+def write_features(file: Path) -> None:
+    """Ready-made features of four bins."""
+    rng = np.random.default_rng([*file.name.encode()])
+    y = np.tile([0, 1], 15)
+    bins = np.empty(4, dtype=object)
+    for number in range(4):
+        bins[number] = rng.standard_normal((30, 40))
+    content = {
+        "category": y + 1.0,
+        "category_name": np.array(["left", "right"], dtype=object)[y],
+        "feature_name": np.array([f"E{number}" for number in range(40)], dtype=object),
+        "feature": bins,
+    }
+    savemat(file, {file.stem: content})
+
+
 def test_a_file_that_makes_its_reader_crash_stops_the_run(fresh: LiveProject) -> None:
     """SciPy's reader does not survive a struct that says it is a sparse matrix."""
     fresh.write_study(FEATURES)
-    write_data(fresh.folder / "data", compressed=False)
+    for participant in "AB":
+        for phase in ("study", "test"):
+            write_features(fresh.folder / "data" / f"{participant}_{phase}.mat")
     file = fresh.folder / "data" / "B_test.mat"
     content = bytearray(file.read_bytes())
     assert content[144] == 2
@@ -145,6 +183,38 @@ def test_a_file_that_makes_its_reader_crash_stops_the_run(fresh: LiveProject) ->
             assert word in said, f"{word!r} not in:\n{said}"
         assert "killed" not in said
         assert "Traceback" not in said
+
+
+ESCAPE = "\x1b[31m"
+CHANNELS = [f"{ESCAPE}Cz", "b\u202e", "c\x9b2J"]
+# Names of files: one that a terminal obeys, one that is no UTF-8 and would end a line.
+FOREIGN = {"A": f"A {ESCAPE}.npz".encode(), "B": b"B \xff\n.npz"}
+UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+@first_cases(
+    1,
+    ("changes", "words"),
+    [
+        ({"ch": [f"{ESCAPE}Pz", f"{ESCAPE}Pz", "c"]}, r"\x1b[31mPz"),
+        ({"ch": [f"{ESCAPE}Pz", *CHANNELS[1:]]}, r"\x1b[31mPz"),
+        ({"y": np.array([f"{ESCAPE}left", "right"])[np.arange(32) % 2]}, r"\x1b[31mleft"),
+    ],
+    ids=["a channel twice", "another channel", "another event"],
+)
+def test_names_that_a_terminal_obeys(fresh: LiveProject, changes: dict[str, Any], words: str) -> None:
+    for seed, (name, file) in enumerate(FOREIGN.items()):
+        changed = {"ch": CHANNELS, **(changes if name == "B" else {})}
+        write_recording(data(fresh, name), seed, **changed)
+        data(fresh, name).rename(data(fresh).with_name(os.fsdecode(file)))
+    fresh.edit_study("{participant}.npz", "{participant}*.npz")
+    said = fresh.shortloop("run").fails()
+    for file in FOREIGN.values():
+        data(fresh).with_name(os.fsdecode(file)).unlink()
+    assert words in said
+    assert r"B \udcff\n.npz" in said
+    assert not UNFIT.search(said)
+    assert "Traceback" not in said
 
 
 @pytest.fixture

@@ -9,16 +9,18 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from cases import first_cases
 from deploy_compose import free_port, listens
 from live_project import fixture_of, script, wait_for
 from waiting_project import HIDDEN, HOST, Cluster, Waiting
 
 from shortloop.base.extras import is_installed
 
-pytest.importorskip("distributed", reason="distributed is not installed")
+pytestmark = pytest.mark.skipif(find_spec("distributed") is None, reason="distributed is not installed")
 project = fixture_of(Waiting, server=False)
 
 
@@ -31,15 +33,26 @@ def cluster(project: Waiting) -> Iterator[Cluster]:
 
 
 def test_workers_that_come_later_compute(project: Waiting, cluster: Cluster) -> None:
-    run = project.begin(cluster.address, when_silent="wait")
-    assert run.stdout is not None
-    while "has no workers: start some; waiting" not in (line := run.stdout.readline()):
-        assert line, "it has ended"
-    cluster.workers("one")
-    said, _ = run.communicate(timeout=60)
-    assert run.returncode == 0, said
+    """Units that ask for a GPU where one is."""
+    for stage, lacking, options in (
+        ("wait", "has no workers: start some; waiting", []),
+        (
+            "gpu",
+            f"no worker of Dask's scheduler at {cluster.address} has 1 GPU: start some",
+            ["--resources", "GPU=1"],
+        ),
+    ):
+        run = project.begin(cluster.address, number=4, stage=stage, when_silent="wait")
+        assert run.stdout is not None
+        while lacking not in (line := run.stdout.readline()):
+            assert line, "it has ended"
+        cluster.worker(stage, *options, threads=2)
+        said, _ = run.communicate(timeout=60)
+        assert run.returncode == 0, said
+    assert project.at_a_time() == (1, {"gpu"})
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_stopped_holds_up_nobody(project: Waiting, cluster: Cluster) -> None:
     """Neither what it has to compute, nor what it has computed and not given yet."""
     cluster.workers("one", "two")
@@ -55,6 +68,7 @@ def test_a_worker_that_is_stopped_holds_up_nobody(project: Waiting, cluster: Clu
     assert "nothing was computed since" not in said
 
 
+@pytest.mark.slow
 def test_what_ended_workers_had_given_is_not_computed_again(project: Waiting, cluster: Cluster) -> None:
     cluster.workers("one")
     run = project.begin(cluster.address, number=8, seconds=0.7, stage="noted", when_silent="wait", silence=60)
@@ -66,23 +80,25 @@ def test_what_ended_workers_had_given_is_not_computed_again(project: Waiting, cl
     assert project.computed_by() <= 8 + 2  # one whose result was on its way, one that was computed
 
 
-@pytest.mark.parametrize(
-    ("when", "status", "expected"),
+@first_cases(
+    1,
+    ("when", "how", "status", "expected"),
     [
-        ("end", 1, "the job ends"),
-        pytest.param("here", 0, "the rest is computed on this machine", marks=pytest.mark.slow),
+        ("end", signal.SIGSTOP, 1, "Dask's scheduler at {} does not answer; the job ends"),
+        ("here", signal.SIGSTOP, 0, "{} does not answer; the rest is computed on this machine"),
+        ("end", signal.SIGKILL, 1, "the connection to Dask's scheduler is lost"),
     ],
 )
-def test_a_scheduler_that_is_stopped_is_told(
-    project: Waiting, cluster: Cluster, when: str, status: int, expected: str
+def test_a_scheduler_that_is_stopped_or_killed_is_told(
+    project: Waiting, cluster: Cluster, when: str, how: signal.Signals, status: int, expected: str
 ) -> None:
     cluster.workers("one")
     run = project.begin(cluster.address, number=20, when_silent=when)
     wait_for(project.has_begun)
-    cluster.signal(signal.SIGSTOP, "scheduler")
+    cluster.signal(how, "scheduler")
     said, _ = run.communicate(timeout=90)
     assert run.returncode == status, said
-    assert f"Dask's scheduler at {cluster.address} does not answer; {expected}" in said
+    assert expected.format(cluster.address) in said
     if status:
         assert "Traceback" not in said
         assert "run again: units that are done are kept" in said
@@ -142,19 +158,6 @@ def test_a_unit_that_needs_more_memory_than_its_worker_has_is_named(
     assert "and its worker has 524 MB, each time that it was tried" in said
 
 
-def test_units_that_ask_for_a_gpu_are_where_one_is(project: Waiting, cluster: Cluster) -> None:
-    cluster.workers("one")
-    run = project.begin(cluster.address, number=4, stage="gpu", when_silent="wait")
-    assert run.stdout is not None
-    lacking = f"no worker of Dask's scheduler at {cluster.address} has 1 GPU: start some"
-    while lacking not in (line := run.stdout.readline()):
-        assert line, "it has ended"
-    cluster.worker("two", "--resources", "GPU=1", threads=2)
-    said, _ = run.communicate(timeout=60)
-    assert run.returncode == 0, said
-    assert project.at_a_time() == (1, {"two"})
-
-
 @pytest.mark.slow
 def test_units_that_use_several_cores_have_several_threads(project: Waiting, cluster: Cluster) -> None:
     for name in ("one", "two"):
@@ -181,25 +184,20 @@ def test_ray_counts_what_units_ask_for(project: Waiting) -> None:
         assert f"no node of Ray at this machine has {lacking}, as the stage asks for; the job ends" in said
 
 
-@pytest.mark.parametrize(
+@first_cases(
+    1,
     ("address", "expected"),
     [
-        (f"tcp://{HOST}:1", "refused: that machine answers, and nothing listens on this port"),
-        ("tcp://nobody.invalid:8786", "unknown host"),
+        (f"tls://{HOST}:1", "set ca, certificate, key in the table [engine]"),
+        (f"tcp://{HOST}:1", f"{HOST}:1: refused: that machine answers, and nothing listens on this port"),
+        ("tcp://nobody.invalid:8786", "tcp://nobody.invalid:8786: unknown host"),
     ],
 )
 def test_why_a_cluster_is_not_reached(project: Waiting, address: str, expected: str) -> None:
     run = project.begin(address)
     said, _ = run.communicate(timeout=60)
     assert run.returncode == 1
-    assert f"{address}: {expected}" in said
-
-
-def test_what_is_missing_for_tls_is_named(project: Waiting, cluster: Cluster) -> None:
-    run = project.begin(cluster.address.replace("tcp", "tls"))
-    said, _ = run.communicate(timeout=60)
-    assert run.returncode == 1
-    assert "set ca, certificate, key in the table [engine]" in said
+    assert expected in said
 
 
 @pytest.fixture
@@ -209,7 +207,7 @@ def lacking(tmp_path: Path) -> dict[str, str]:
     return {"PYTHONPATH": str(tmp_path), "PYTHONSAFEPATH": "1"}
 
 
-@pytest.mark.parametrize("version", ["none (ModuleNotFoundError: No module named 'shortloop')", "0.0.9"])
+@first_cases(1, "version", ["none (ModuleNotFoundError: No module named 'shortloop')", "0.0.9"])
 def test_a_worker_without_this_version_is_named(
     project: Waiting, cluster: Cluster, lacking: dict[str, str], version: str
 ) -> None:
@@ -227,6 +225,7 @@ def test_a_worker_without_this_version_is_named(
     assert "Traceback" not in said
 
 
+@pytest.mark.slow
 def test_such_a_worker_that_comes_later_is_named(
     project: Waiting, cluster: Cluster, lacking: dict[str, str]
 ) -> None:

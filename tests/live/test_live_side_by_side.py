@@ -295,7 +295,7 @@ return run.build("total", parts=parts)
     assert len(built(project.go(script).ok().stdout)) == 3
 
 
-@first_cases(2, "number", [signal.SIGINT, signal.SIGKILL, signal.SIGTERM])
+@first_cases(1, "number", [signal.SIGINT, signal.SIGKILL, signal.SIGTERM])
 def test_all_jobs_of_a_run_that_is_ended_end(project: Project, number: int) -> None:
     several_cores()
     name = f"e{number}"
@@ -418,16 +418,17 @@ def test_code_edited_while_the_next_job_is_begun_is_noticed(project: Project) ->
 
 
 @first_cases(1, "how", [signal.SIGKILL, signal.SIGTERM])
-def test_no_process_outlives_its_server(how: int) -> None:
-    with served(Project) as project:
-        (project.board / "hold-3").touch()
-        run = project.start(project.script(CHAIN.replace("RUN", "3")))
-        wait_for((project.board / "began-3").exists)
-        assert project.server is not None
-        os.kill(project.server.pid, how)
-        run.communicate(timeout=PATIENCE)
-        # exax's board outlives a server that is killed.
-        wait_for(lambda: all("board" in each.command for each in processes(project.folder).values()))
+def test_no_process_outlives_its_server(project: Project, how: int) -> None:
+    (project.board / "hold-3").touch()
+    run = project.start(project.script(CHAIN.replace("RUN", f"{100 + how}")))
+    wait_for((project.board / "began-3").exists)
+    assert project.server is not None
+    os.kill(project.server.pid, how)
+    run.communicate(timeout=PATIENCE)
+    # exax's board outlives a server that is killed.
+    wait_for(lambda: all("board" in each.command for each in processes(project.folder).values()))
+    project.stop_server()
+    project.start_server()
 
 
 def built_in_turn(said: str) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import pytest
 from live_project import EmptyProject, fixture_of, script, stages
 
 FIRMS = 40
@@ -94,32 +93,33 @@ def at_import(number):
     return {"x": threads.submit(abs, number).result()}
 """
 )
-SCRIPT = script('return run.build("{name}", file=run.file("firms.csv"))')
+SCRIPT = script(f"""
+for name in {[*STAGES]}:
+    run.build(name, file=run.file("firms.csv"))
+return run.build("at_import")
+""")
 
 
 class ThreadsProject(EmptyProject):
     sources: ClassVar = {
         **METHODS,
         "firms.csv": "firm,x\n" + "".join(f"f{number:02},{number}\n" * 3 for number in range(FIRMS)),
-        **{f"build_scripts/build_{name}.py": SCRIPT.format(name=name) for name in STAGES},
-        "build_scripts/build_at_import.py": script('return run.build("at_import")'),
+        "build_scripts/build_all.py": SCRIPT,
     }
+    run_name = "all"
 
 
 project = fixture_of(ThreadsProject)
 
 
-@pytest.mark.parametrize("name", STAGES)
-def test_units_are_computed_on_all_slices(project: ThreadsProject, name: str) -> None:
-    project.works("run", name)
-    project.run_name = name
-    found = project.last_result(name)
-    assert found.facts["units"] == [f"f{number:02}" for number in range(FIRMS)]
-    assert found["x"].tolist() == [*range(FIRMS)]
-    assert found.record["engine"]["name"] == "slices"
-    # Arrow has its threads again in a fork, so that these jobs are as quick as any.
-    assert ("threads" in found.record["engine"]) == (name != "arrow")
-
-
-def test_threads_that_are_started_as_a_method_is_imported(project: ThreadsProject) -> None:
-    project.works("run", "at_import")
+def test_units_are_computed_on_all_slices(project: ThreadsProject) -> None:
+    """Also where threads are started as a method is imported."""
+    project.works("run", "all")
+    for name in STAGES:
+        found = project.last_result(name)
+        assert found.facts["units"] == [f"f{number:02}" for number in range(FIRMS)]
+        assert found["x"].tolist() == [*range(FIRMS)]
+        assert found.record["engine"]["name"] == "slices"
+        # Arrow has its threads again in a fork, so that these jobs are as quick as any.
+        assert ("threads" in found.record["engine"]) == (name != "arrow")
+    assert project.last_result("at_import")["x"].tolist() == [1, 2]

@@ -198,18 +198,6 @@ def test_workers_compute_the_units_that_they_are_asked_for(project: OrderProject
     assert len(project.computed()) == 12 * len(jobs)
 
 
-def test_units_of_earlier_jobs_keep_their_values(project: OrderProject) -> None:
-    """Whichever job has them: also if the one in between has few of them."""
-    project.ask(*asked(count=12))
-    project.go()
-    project.computed()
-    for count, new, engine in ((2, 0, "slices"), (15, 3, "joblib")):
-        project.ask(*asked(count=count))
-        project.go(engine)
-        project.check(len(asked()), count)
-        assert len(project.computed()) == new * len(asked())
-
-
 @first_cases(
     1,
     ("engine", "then", "number"),

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 from typing import ClassVar
 
-import pytest
 from cases import first_cases
 from live_project import EmptyProject, fixture_of, script
 
@@ -105,7 +104,7 @@ def test_others_are_built(project: BrokenProject) -> None:
         project.shortloop(*command).ok()
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@first_cases(2, "name", BROKEN)
 @first_cases(1, "command", ["run", "plan"])
 def test_what_needs_one_says_where_and_why(project: BrokenProject, command: str, name: str) -> None:
     said = project.shortloop(command, name).fails()

@@ -44,8 +44,12 @@ def altered(file: Path) -> None:
 @pytest.mark.parametrize(
     "what",
     [
-        {1: ("manifest.json", altered), 2: ("x.npy", deleted)},
-        {0: ("x.npy", one_bit), 3: ("", shutil.rmtree)},
+        {
+            0: ("x.npy", one_bit),
+            1: ("manifest.json", altered),
+            2: ("x.npy", deleted),
+            3: ("", shutil.rmtree),
+        },
         pytest.param({1: ("record.json", altered), 3: ("post.json", altered)}, marks=pytest.mark.slow),
     ],
 )

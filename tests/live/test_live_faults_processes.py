@@ -1,5 +1,5 @@
 """Processes that fail, vanish or are killed: the run says so, nothing half-made is used, the next run goes on
-where it was. More of them, at random, in test_live_faults_random; of a single chain, in test_live_trust."""
+where it was. More of them, at random, in test_live_faults_random."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import subprocess
 import sys
 
 import pytest
+from cases import first_cases
 from live_project import PATIENCE, wait_for
-from toy_project import DagProject, Node, expected
+from toy_project import DagProject, Node, Ran, expected
 
 
 def goes_on(toy: DagProject, nodes: list[Node], kept: set[str]) -> str:
@@ -21,19 +22,6 @@ def goes_on(toy: DagProject, nodes: list[Node], kept: set[str]) -> str:
     toy.check(ran, expected(nodes))
     assert ran.reused == kept
     return ran.said
-
-
-def test_an_exception_in_a_slice(toy: DagProject) -> None:
-    nodes = toy.new_chains()
-    before = toy.finished()
-    toy.break_at("analysis", nodes[2].number, "raise")
-    failed = toy.end(toy.start())
-    assert failed.status == 1
-    assert "ZeroDivisionError: a fault" in failed.said
-    assert "a_first.py" in failed.said
-    kept = toy.finished() - before
-    assert len(kept) == 2
-    goes_on(toy, nodes, kept)
 
 
 @pytest.mark.parametrize("what", ["slice", "method", "runner", "server"])
@@ -65,7 +53,8 @@ def test_kill_9(toy: DagProject, what: str) -> None:
     assert what == "runner" or "did not finish; " in said
 
 
-@pytest.mark.parametrize("command", [pytest.param("ax run", marks=pytest.mark.slow), "shortloop run"])
+@pytest.mark.slow  # a server that the run has started, and that ends with it, is interrupted below
+@pytest.mark.parametrize("command", ["ax run", "shortloop run"])
 def test_ctrl_c_ends_the_job_too(toy: DagProject, command: str) -> None:
     nodes = toy.new_chains()
     before = toy.finished()
@@ -73,12 +62,15 @@ def test_ctrl_c_ends_the_job_too(toy: DagProject, command: str) -> None:
     running = toy.start() if command == "ax run" else toy.start_command()
     toy.wait_until_reached()
     os.killpg(running.pid, signal.SIGINT)  # as a terminal does it
-    ended = toy.end(running)
+    assert_interrupted(toy.end(running))
+    wait_for(lambda: not toy.processes()["method"])  # killed, and perhaps not gone yet
+    goes_on(toy, nodes, toy.finished() - before)
+
+
+def assert_interrupted(ended: Ran) -> None:
     assert ended.status == 130, ended.said
     assert "interrupted: finished jobs are kept; run again to go on" in ended.said
     assert "Traceback" not in ended.said
-    wait_for(lambda: not toy.processes()["method"])  # killed, and perhaps not gone yet
-    goes_on(toy, nodes, toy.finished() - before)
 
 
 SLOW = """\
@@ -107,7 +99,7 @@ def test_ctrl_c_while_the_build_script_is_imported(toy: DagProject) -> None:
     toy.check(toy.go(), expected(nodes))
 
 
-@pytest.mark.parametrize("wait", [0.3, 0.8])
+@first_cases(1, "wait", [0.3, 0.8])
 def test_ctrl_c_at_any_time(toy: DagProject, wait: float) -> None:
     """Wherever it is, after some time, on a machine that is as quick or slow as it is."""
     toy.new_chains()
@@ -137,7 +129,9 @@ def test_shortloop_run_takes_all_with_it_that_it_started(toy: DagProject, number
     running.wait(timeout=PATIENCE)
     assert running.returncode == (130 if number == signal.SIGINT else -number)
     wait_for(lambda: set(toy.alive()) <= set(strangers))  # some of them may have ended meanwhile
-    toy.end(running)
+    ended = toy.end(running)
+    if number == signal.SIGINT:
+        assert_interrupted(ended)
     kept = toy.finished() - before
     assert len(kept) == 3
     toy.mend()
@@ -148,13 +142,14 @@ def test_shortloop_run_takes_all_with_it_that_it_started(toy: DagProject, number
 
 
 def test_two_runs_at_once(toy: DagProject) -> None:
-    """One waits for the other, which has the methods loaded anew while its job runs."""
+    """One waits for the other, which has the methods loaded anew while its job runs; nothing is deleted."""
     nodes = toy.new_chains()
     before = toy.finished()
     toy.break_at("analysis", nodes[2].number, "hold")
     running = [toy.start(), toy.start()]
     toy.wait_until_reached()
     assert load_methods(toy, 1) == [0]
+    assert "a run is in progress" in toy.shortloop("gc", "--delete").fails()
     toy.mend()
     for each in running:
         ran = toy.end(each)
@@ -201,18 +196,6 @@ def load_methods(toy: DagProject, times: int) -> list[int]:
     code = "from shortloop.exax.client import reload_methods; reload_methods()"
     started = [toy.start(sys.executable, "-c", code) for _ in range(times)]
     return [toy.end(each).status for each in started]
-
-
-def test_shortloop_gc_during_a_run_is_refused(toy: DagProject) -> None:
-    nodes = toy.new_chains()
-    toy.break_at("analysis", nodes[1].number, "hold")
-    running = toy.start()
-    toy.wait_until_reached()
-    assert "a run is in progress" in toy.shortloop("gc", "--delete").fails()
-    toy.mend()
-    ran = toy.end(running)
-    assert ran.status == 0
-    toy.check(ran, expected(nodes))
 
 
 @pytest.mark.slow  # exax waits long for it

@@ -62,13 +62,6 @@ def test_too_little_memory(toy: DagProject, command: str) -> None:
     pytest.fail("it needs no memory")
 
 
-def test_a_run_with_few_files_that_are_enough(toy: DagProject) -> None:
-    nodes = toy.new_chains()
-    done = limited(toy, "-n 20", f"{AX} run dag")
-    assert done.returncode == 0, done.stdout + done.stderr
-    toy.check(toy.go(), expected(nodes))
-
-
 def test_a_job_that_uses_up_its_files(toy: DagProject) -> None:
     step = toy.folder / "methods/step_scale.py"
     text = step.read_text(encoding="utf-8")

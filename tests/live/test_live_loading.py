@@ -88,6 +88,7 @@ def test_an_edit_that_leaves_size_and_time_runs(one: Outside) -> None:
     assert one.one()[:2] == (1, False)
 
 
+@pytest.mark.slow
 def test_old_bytecode_of_a_helper_of_the_package_itself(one: Outside) -> None:
     """Of what a method package's `__init__` has loaded, too."""
     one.write_method("threads", "from shortloop.stages.threads import VARIABLES\nreturn len(VARIABLES)")
@@ -128,6 +129,7 @@ def test_code_that_is_changed_and_put_back_while_a_job_runs(one: Outside) -> Non
     assert one.last() == (1, True)
 
 
+@pytest.mark.slow
 def test_code_that_is_changed_and_put_back_after_it_was_loaded_costs_nothing(one: Outside) -> None:
     one.write("methods/via.py", VIA)
     late = one.write("methods/calm.py", "K = 1\n")
@@ -187,6 +189,7 @@ with multiprocessing.get_context("spawn").Pool(1) as pool:
     return pool.apply(value)"""
 
 
+@pytest.mark.slow
 def test_processes_that_a_job_spawns_run_what_its_key_says(one: Outside) -> None:
     """They load all anew, and Python would take old bytecode."""
     one.write("methods/spawned.py", "def value():\n    from methods.in_spawned import K\n\n    return K\n")

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from browser import opened
-from live_project import AX, SHORTLOOP, fixture_of, processes, script, stages, wait_for
+from live_project import AX, PATIENCE, SHORTLOOP, fixture_of, processes, script, stages, wait_for
 from toy_project import DagProject, chains
 
 from shortloop.base.errors import InputError
@@ -107,29 +107,41 @@ def test_a_server_started_by_hand_is_closed_to_others(stopped: DagProject) -> No
     assert "another result directory than the project" in stopped.shortloop("run", "dag").fails()
 
 
-def test_so_is_one_that_a_run_starts(stopped: DagProject) -> None:
+def test_so_is_one_that_a_run_starts_and_leaves_nothing(stopped: DagProject, tmp_path: Path) -> None:
     folder = stopped.folder / ".socket.dir"
     stopped.break_at("analysis", 10, "hold")
-    running = stopped.start_command()
+    running = stopped.popen(SHORTLOOP, "run", "dag", TMPDIR=str(tmp_path))
     stopped.wait_until_reached()
     wait_for(lambda: set(os.listdir(folder)) >= NAMES | {"server.log"})
     wait_for(lambda: not open_to_others(folder))
     stopped.mend()
-    assert stopped.end(running).status == 0
+    said, _ = running.communicate(timeout=PATIENCE)
+    assert running.returncode == 0, said
     assert open_to_others(folder) == {}
+    wait_for(lambda: not processes(stopped.folder))
+    assert stopped.ax("status").returncode != 0
+    # again, with another number of slices: no job has files per slice
+    said = stopped.shortloop("run", "dag", SHORTLOOP_SLICES="1", TMPDIR=str(tmp_path)).ok().stdout
+    assert "0 jobs built" in said
+    assert list(tmp_path.iterdir()) == []
+    assert list((folder / "multiprocessing").iterdir()) == []
 
 
 @as_root
-@pytest.mark.parametrize("name", ["server", "urd", "board"])
-def test_another_user_of_the_group_cannot_reach_it(toy: DagProject, name: str) -> None:
+def test_another_user_of_the_group_cannot_reach_it(toy: DagProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And is told whose it is."""
     folder = toy.folder / ".socket.dir"
     wait_for(lambda: not open_to_others(folder))
-    assert of_another(lambda: reached(folder / name)) == "PermissionError"
+    places = [folder / name for name in ("server", "urd", "board")]
+    assert [of_another(partial(reached, place)) for place in places] == ["PermissionError"] * 3
     folder.chmod(0o755)
     try:
-        assert of_another(lambda: reached(folder / name)) == "PermissionError"
+        assert [of_another(partial(reached, place)) for place in places] == ["PermissionError"] * 3
     finally:
         folder.chmod(0o700)
+    monkeypatch.chdir(toy.folder)
+    assert answers()
+    assert of_another(answers).startswith("the exax server of this project belongs to another user\n")
 
 
 @as_root
@@ -179,24 +191,6 @@ def test_sockets_in_a_folder_of_everybody_are_closed_by_their_own_mode(stopped: 
         assert everybody.stat().st_mode & 0o7777 == 0o1777
         stopped.go()
         assert open_to_others(stopped.folder / ".socket.dir") == {}
-
-
-@as_root
-def test_another_user_is_told_whose_server_it_is(toy: DagProject, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(toy.folder)
-    assert answers()
-    assert of_another(answers).startswith("the exax server of this project belongs to another user\n")
-
-
-def test_run_starts_a_server_and_leaves_none(stopped: DagProject, tmp_path: Path) -> None:
-    stopped.shortloop("run", "dag", TMPDIR=str(tmp_path)).ok()
-    wait_for(lambda: not processes(stopped.folder))
-    assert stopped.ax("status").returncode != 0
-    # again, with another number of slices: no job has files per slice
-    said = stopped.shortloop("run", "dag", SHORTLOOP_SLICES="1", TMPDIR=str(tmp_path)).ok().stdout
-    assert "0 jobs built" in said
-    assert list(tmp_path.iterdir()) == []
-    assert list((stopped.folder / ".socket.dir" / "multiprocessing").iterdir()) == []
 
 
 def test_a_socket_path_that_is_too_long_is_explained(stopped: DagProject) -> None:

@@ -1,12 +1,12 @@
-"""Results that can be trusted, whatever happens to code and processes; on a chain of toy jobs.
+"""Results that can be trusted when a server has loaded methods anew, or deleted jobs; on a chain of toy jobs.
 
-Two projects on one workdir, each with its own server, take turns, and spare what the other needs.
+Two projects on one workdir, each with its own server, take turns, and spare what the other needs. Code is
+edited in test_live_loading.py and test_live_property.py, and runs are ended in test_live_faults_processes.py.
 """
 
 from __future__ import annotations
 
 import re
-import signal
 import subprocess
 import sys
 import tempfile
@@ -18,8 +18,6 @@ from live_project import AX, PATIENCE, fixture_of, wait_for
 from live_toy import ToyProject
 from toy_jobs import is_deleted
 
-METHOD_FILE, STEPS_FILE = "methods/a_toy.py", "methods/steps.py"
-SOFT = (signal.SIGINT, signal.SIGTERM)  # test_live_faults_processes.py has runs that are ended so
 server = fixture_of(ToyProject)
 
 
@@ -35,77 +33,6 @@ def last_jobs(toy: ToyProject, count: int = 3) -> list[Path]:
     manifests = (toy.folder / "workdirs/main").glob("main-[0-9]*/manifest.json")
     recorded = [manifest.parent for manifest in manifests]
     return sorted(recorded, key=lambda folder: (folder / "setup.json").stat().st_mtime_ns)[-count:]
-
-
-def test_edits_of_code_and_options(toy: ToyProject) -> None:
-    toy.chain()
-    toy.edit(METHOD_FILE, '"""Adds to what the job before left."""', '"""Adds."""  # a remark')
-    toy.edit(STEPS_FILE, '"""The next value."""', "# a remark")
-    toy.forget_index()
-    assert toy.chain()[0] == []
-    # An option of the first job that changes nothing stands for code of it alone.
-    toy.write_chain('{"many": 0, "add": 1}', "{}", "{}")
-    jobs, said = toy.chain()
-    assert len(jobs) == 1, said
-    assert "2 reused" in said
-    toy.write_chain("{}", "{}", "{}")
-    # An edit reaches all below, and back nothing is built.
-    toy.edit(STEPS_FILE, "return value", "return value + 10")
-    assert [toy.value(job) for job in toy.chain()[0]] == [11, 22, 33]
-    toy.edit(STEPS_FILE, "return value + 10", "return value")
-    assert toy.chain()[0] == []
-    # `ax run -q` has the server load nothing anew.
-    toy.edit(STEPS_FILE, "return value", "return value + 100")
-    assert [toy.value(job) for job in toy.chain("-q")[0]] == [101, 202, 303]
-    toy.edit(METHOD_FILE, "step(value) + ", "step(value) - ")
-    jobs, said = toy.chain("-q")
-    assert [toy.value(job) for job in jobs] == [99, 198, 297]
-    assert "built again" not in said  # nor anything twice
-    assert toy.chain()[0] == []
-
-
-def test_a_change_is_foreseen_explained_and_cleaned_up_after(toy: ToyProject) -> None:
-    toy.chain()
-    first = toy.new_chain()
-    assert "1 × toy: option add: " in toy.works("plan", "chain")
-    old, _ = toy.chain()
-    toy.edit(STEPS_FILE, "return value", "return value + 1")
-    code = "code of steps.step (methods/steps.py)"
-    assert re.search(r"^3 jobs would be built, 0 reused: [\d.]+ s$", toy.works("plan", "chain"), re.M)
-    new, printed = toy.chain()
-    assert printed.count(code) == 3
-    text = toy.works("why", new[-1])
-    for part in (old[-1], f"previous: {old[1]} → {new[1]} came out different", "+    return value + 1"):
-        assert part in text
-    assert code in toy.works("compare", old[0], new[0])
-    states = dict(re.findall(r"^(main-\d+) .* (\w+)$", toy.works("jobs"), re.M))
-    assert {states[job] for job in old} == {"superseded"}
-    toy.works("gc", "--delete")
-    assert all(is_deleted(toy.job_folder(job)) for job in old)
-    assert toy.chain()[0] == []  # what is needed is there
-    # The server that still thinks that it has them does not bring them back.
-    toy.restore()
-    toy.write_chain(f'{{"add": {first}}}', "{}", "{}")
-    again, _ = toy.chain()
-    assert [toy.value(job) for job in again] == [first, first + 1, first + 2]
-    assert not {*again} & {*old}
-    assert "all are as they were recorded" in toy.works("verify")
-    assert "state" in toy.works("show", old[0])
-
-
-def test_code_that_is_edited_while_a_job_runs(toy: ToyProject) -> None:
-    first = toy.new_chain()
-    with toy.held("1"):
-        running = toy.start_chain()
-        toy.wait_until_held("1")
-        toy.edit(STEPS_FILE, "return value", "return value + 1000")
-    said, _ = running.communicate(timeout=PATIENCE)
-    assert running.returncode == 0, said
-    assert "the code of toy was edited while" in said
-    # The one that ran is kept as what the old code leaves; what came after is of the new code.
-    assert [toy.value(folder.name) for folder in last_jobs(toy)] == [first + 1, first + 1001, first + 2002]
-    built, _ = toy.chain()
-    assert toy.value(built[0]) == first + 1000
 
 
 SLOW_TO_START = """
@@ -141,24 +68,6 @@ def test_methods_that_somebody_reloaded_end_no_run(toy: ToyProject, monkeypatch:
     again = last_jobs(toy)
     assert [toy.value(folder.name) for folder in again] == [left, left + 1, left + 2]
     assert log.rindex("Updated ") < log.index(f"| {again[1].name} [toy] |")
-
-
-@pytest.mark.parametrize(
-    "number", [*(pytest.param(each, marks=pytest.mark.slow) for each in SOFT), signal.SIGKILL]
-)
-def test_a_run_that_is_ended_goes_on_where_it_was(toy: ToyProject, number: int) -> None:
-    left = toy.new_chain()
-    with toy.held("1"):
-        running = toy.start_chain()
-        toy.wait_until_held("1")
-        running.send_signal(number)
-        running.communicate(timeout=PATIENCE)
-    assert running.returncode != 0
-    built, said = toy.chain()
-    # The one that ran is built again, unless nobody could end it, as its run was killed.
-    assert len(built) == (1 if number == signal.SIGKILL else 2), said
-    assert [toy.value(folder.name) for folder in last_jobs(toy)] == [left, left + 1, left + 2]
-    assert toy.chain()[0] == []
 
 
 class OnWorkdir(ToyProject):

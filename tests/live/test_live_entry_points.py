@@ -186,6 +186,14 @@ def test_a_study_names_them(project: WithPackages) -> None:
     assert "The classifier was the nearest of 2 means (Doe, 2020)." in said
     assert "Journal of Means" in said
     assert "scikit-learn" in said
+    summary = project.summary()
+    assert summary["scores"][0]["participant"] == "A"
+    assert {"report.html", "methods.txt"} <= {*summary["files"]}
+    assert all((project.folder / "results/live" / name).is_file() for name in summary["files"])
+    for stage in ("train", "apply"):
+        pools = project.record(project.job(stage, "A"))["threads"]
+        assert pools
+        assert all(pool["threads"] == pool["threads_used"] == 1 for pool in pools)
     assert project.run() == {}
     listed = project.shortloop("study").stdout
     assert re.search(r"estimator\[nearest\].shrink +threshold; default: none", listed)
@@ -227,7 +235,8 @@ BROKEN = (
 )
 
 
-@first_cases(1, ("old", "new", "said"), BROKEN)
+@pytest.mark.slow
+@pytest.mark.parametrize(("old", "new", "said"), BROKEN)
 def test_what_breaks_a_common_test(project: WithPackages, old: str, new: str, said: str) -> None:
     file = project.place / "nearest_means.py"
     file.write_text(ESTIMATOR.replace(old, new), encoding="utf-8")

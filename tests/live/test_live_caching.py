@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import json
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,8 +13,7 @@ import pytest
 from live_project import EditedProject, LiveProject, served, write_recording
 from PIL import Image
 
-from shortloop.exax.evidence import watchers
-
+pytestmark = pytest.mark.slow  # test_live_entry_points.py has a study in each `make test`
 CHECK = {("check", None)}
 GROUP = {("individual", None), ("group", None), ("report", None)}
 STAGES = ("import_epochs", "evoked", "amplitude", "train", "apply", "permute", "intervals", "patterns")
@@ -135,18 +132,6 @@ def test_nothing_is_built_again(unchanged: LiveProject, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_second_file_of_a_name_is_refused_until_it_takes_over(unchanged: LiveProject) -> None:
-    first, other = unchanged.folder / "study.toml", "another study file is also named live"
-    asked = ("--settings", str(unchanged.write("second.toml", first.read_text(encoding="utf-8"))))
-    assert other in unchanged.works("plan", *asked)
-    assert other in unchanged.shortloop("run", *asked).fails()
-    taken = unchanged.works("run", *asked, "--take-over")
-    assert re.search(rf"from {first} before(.|\n)*0 jobs built, 20 reused", taken)
-    assert other in unchanged.shortloop("run").fails()
-    assert "0 jobs built, 20 reused" in unchanged.works("run", SHORTLOOP_TAKE_OVER="1")
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "below"),
     [
@@ -165,7 +150,6 @@ def test_an_option_rebuilds_what_reads_it_and_what_is_below(
     assert unchanged.run().keys() == jobs_of("A", "B", stages=below) | checked | GROUP
 
 
-@pytest.mark.slow
 def test_code_that_leaves_the_same_rebuilds_stages_that_reach_it_alone(unchanged: LiveProject) -> None:
     add_unused(unchanged, "eeg/features/amplitude.py")
     assert unchanged.run().keys() == jobs_of("A", "B", stages=("amplitude",))
@@ -175,24 +159,12 @@ def test_code_that_leaves_the_same_rebuilds_stages_that_reach_it_alone(unchanged
     assert unchanged.run().keys() == jobs_of("A", "B", stages=("train", "apply"))
 
 
-@pytest.mark.slow
 def test_what_no_result_is_made_of_rebuilds_nothing(unchanged: LiveProject) -> None:
     for name in ("plan/planner.py", "store/store.py", "exax/server.py", "project/project.py", "cli/main.py"):
         add_unused(unchanged, name)
     assert unchanged.run().keys() == set()
     add_unused(unchanged, "eeg/report/eeg_page.py")
     assert unchanged.run().keys() == {("report", None)}
-
-
-def test_a_comment_or_docstring_rebuilds_nothing(unchanged: LiveProject) -> None:
-    svm = unchanged.folder / "shortloop" / "eeg" / "decoding" / "solvers" / "svm.py"
-    source = svm.read_text(encoding="utf-8")
-    assert '"""One-versus-rest' in source
-    changed = source.replace('"""One-versus-rest', '"""A one-versus-rest') + "\n# a remark\n"
-    svm.write_text(changed, encoding="utf-8")
-    method = unchanged.folder / "methods" / "a_train.py"
-    method.write_text("# a remark\n" + method.read_text(encoding="utf-8"), encoding="utf-8")
-    assert unchanged.run().keys() == set()
 
 
 def test_another_file_of_the_same_name_and_size_rebuilds_its_participant(unchanged: LiveProject) -> None:
@@ -219,7 +191,6 @@ def test_a_touched_or_moved_file_rebuilds_nothing(unchanged: LiveProject) -> Non
         unchanged.edit_study('folder = "elsewhere"', 'folder = "data"')
 
 
-@pytest.mark.slow
 def test_a_participant_more_or_less(unchanged: LiveProject) -> None:
     write_recording(unchanged.folder / "data" / "C.npz", seed=5)
     unchanged.edit_study('["A", "B"]', '["A", "B", "C"]')
@@ -228,52 +199,3 @@ def test_a_participant_more_or_less(unchanged: LiveProject) -> None:
     alone = {("retrain", "A")}  # scores of one participant are tested by training again
     assert unchanged.run().keys() == CHECK | GROUP | alone
     assert np.load(unchanged.result("group") / "curve_scores.npy").shape[0] == 1
-
-
-# In the process that forks jobs, so in every process of every job: what is found for the first time.
-NOTE_IMPORTS = """
-import os
-import sys
-
-
-def note(event, arguments):
-    if event == "import" and arguments[0].partition(".")[0] in ("shortloop", "methods", "dev"):
-        job = getattr(sys.modules.get("accelerator.g"), "job", None)
-        if job is not None:
-            note = os.open(os.path.join(job.path, ".imported"), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-            os.write(note, f"{arguments[0]}\\n".encode())
-            os.close(note)
-
-
-sys.addaudithook(note)
-"""
-
-
-@pytest.mark.slow
-def test_everything_that_jobs_import_is_in_their_keys(unchanged: LiveProject) -> None:
-    methods = unchanged.folder / "methods" / "__init__.py"
-    methods.write_text(methods.read_text(encoding="utf-8") + NOTE_IMPORTS, encoding="utf-8")
-    # Loaded early: imports would not show.
-    warm = unchanged.folder / "shortloop" / "exax" / "patches" / "preload.py"
-    text = warm.read_text(encoding="utf-8")
-    warm.write_text(f"{text}\n\ndef announce(method, modules=()):\n    pass\n", encoding="utf-8")
-    unchanged.run()
-    package = unchanged.folder / "shortloop"
-    nothing = {  # packages without code
-        ".".join(file.parent.relative_to(unchanged.folder).parts)
-        for file in package.rglob("__init__.py")
-        if all(isinstance(each, ast.Expr) for each in ast.parse(file.read_text(encoding="utf-8")).body)
-    }
-    seen: dict[str, set[str]] = {}
-    for job in unchanged.summary()["jobs"]:
-        folder = unchanged.folder / "workdirs/main" / job["job"]
-        note = folder / ".imported"
-        if note.is_file():
-            imported = set(note.read_text(encoding="utf-8").split())
-            seen.setdefault(job["stage"], set()).update(imported)
-            parts = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["parts"]
-            assert imported - set(parts["code"]) - watchers() - nothing == set(), job["stage"]
-    of_all = {"check", "individual", "group", "report"}
-    stages = {"import_epochs", "evoked", "amplitude", "train", "apply", "permute", "intervals", "patterns"}
-    assert set(seen) == stages | of_all
-    assert "shortloop.eeg.decoding.train" in seen["train"]

@@ -8,7 +8,6 @@ import shutil
 import sys
 from typing import ClassVar
 
-import pytest
 from live_project import EmptyProject, fixture_of, in_short_folder, script, stages
 
 TYPES = """\
@@ -179,30 +178,6 @@ print(type(models["model"]["P2"]).__name__, models["line"]["P0"].params.round(3)
     done = project.shell(sys.executable, "-c", code, below="methods").ok()
     assert done.stdout.startswith("Pipeline {'Intercept': ")
     assert "Warning" not in done.stderr
-
-
-@pytest.mark.slow  # stages/test_objects_pickled.py has processes that order sets in their own ways
-def test_objects_built_again_come_out_the_same(project: ObjectsProject) -> None:
-    """Each server orders sets in its own way."""
-    project.go()
-    before = project.last_result("kinds"), project.last_result("models")
-    project.stop_server()
-    project.start_server()
-    said = project.go("--force", "kinds", "--force", "models")
-    for one, two in zip(before, (project.last_result("kinds"), project.last_result("models")), strict=True):
-        assert one.job != two.job
-        assert project.manifest(one.job)["content"] == project.manifest(two.job)["content"], said
-
-
-def test_units_that_read_the_same_keep_their_objects(project: ObjectsProject) -> None:
-    project.go()
-    before = project.last_result("models")
-    project.write("asked.json", '{"count": 4}')
-    assert "1 of 4 units computed" in project.go()
-    after = project.last_result("models")
-    assert [*after["model"]] == ["P0", "P1", "P2", "P3"]
-    assert (after.path / "model.pkl").read_bytes().startswith((before.path / "model.pkl").read_bytes())
-    project.restore()
 
 
 def test_objects_of_another_project_are_read_only_if_told(project: ObjectsProject) -> None:

@@ -6,7 +6,6 @@ Panels that exax imports as datasets, and results that are datasets again.
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 
 import numpy as np
@@ -37,7 +36,6 @@ INPUTS = {
     "csvimport": 'input = { format = "csvimport", file="firms.csv", texts = ["firm"], numbers = COLUMNS }\n',
 }
 REPORT = {"panel_report": 1}
-BOTH = {"panel_fit": 2, "panel_results": 2, **REPORT}  # a block of each model
 ONE = {"panel_fit": 1, "panel_results": 1, **REPORT}
 project = fixture_of(PanelProject)
 
@@ -69,15 +67,6 @@ def test_what_reads_a_column_is_fitted_again(project: PanelProject, form: str) -
     named = MODELS.replace("+ capital", "+ capital + size")
     assert built(project, more, form, named) == {**ONE, "panel_fit": BLOCKS}
     assert {*project.table("coefficients", "plain")["term"]} == {"Intercept", "value", "capital", "size"}
-
-
-def test_rows_and_groups_that_are_added_fit_their_blocks_again(project: PanelProject) -> None:
-    frame = positive()
-    built(project, frame)
-    assert built(project, pd.concat([frame, frame[frame["firm"] == "F04"].iloc[:1]])) == BOTH
-    for name in ("A", "Z"):  # the first and the last of all
-        assert built(project, pd.concat([frame, frame[:20].assign(firm=name)])) == BOTH
-    assert built(project, frame) == {}
 
 
 def test_a_column_of_another_type_is_read_anew(project: PanelProject) -> None:
@@ -179,18 +168,6 @@ def test_what_runs_again_where_texts_change(fresh: PanelProject) -> None:
     renamed = frame.replace({"kind": {"d": "a"}})  # it is what the others are compared with now
     assert built_of_texts(fresh, renamed)["panel_fit"] == 4
     assert {*fresh.table("coefficients")["term"]} == {"Intercept", "value", "kind[T.b]", "kind[T.c]"}
-
-
-def test_the_report_says_what_is_true_of_the_rows_now(fresh: PanelProject) -> None:
-    frame = kinds()
-    built_of_texts(fresh, frame)
-    page = fresh.folder / "results/firms/report.html"
-    for rows in (3, 1):
-        less = pd.concat([frame, frame.iloc[:rows].assign(firm=None)])
-        assert built_of_texts(fresh, less) == {"panel_report": 1}
-        assert re.findall(r"(\d+) rows belong to no group", page.read_text(encoding="utf-8")) == [str(rows)]
-    built_of_texts(fresh, frame)
-    assert "belong to no group" not in page.read_text(encoding="utf-8")
 
 
 OWN = """\

@@ -7,7 +7,6 @@ import re
 import signal
 import sys
 
-import pytest
 from bootstrap_project import BootstrapProject
 from cases import first_cases
 from live_project import AX, PATIENCE, fixture_of, wait_for
@@ -82,39 +81,6 @@ def test_parts_are_built_and_what_is_left_out_stays_as_it_was(project: Bootstrap
     superseded = project.works("jobs", "--state", "superseded")
     assert not re.search(rf"\b({before['bootstrap A']}|{before['intervals']})\b", superseded)
     assert list(project.built()) == ["bootstrap B", "intervals"]
-
-
-def test_a_job_that_is_built_once_more(project: BootstrapProject) -> None:
-    project.built()
-    said = project.works("plan", "bootstrap", "--force", "bootstrap")
-    assert "2 × bootstrap: you asked for it" in said
-    assert "perhaps 1 × intervals: if bootstrap comes out different" in said
-    job = project.in_places()["bootstrap B"]
-    said = project.works("run", "bootstrap", "--force", job)
-    assert f"came out the same as {job}" in said
-    assert "1 job built, 2 reused" in said
-    assert project.manifest(project.in_places()["bootstrap B"])["reason"] == "you asked for it"
-    project.edit_method('seed_for(self.seed, "bootstrap", str(self.partition), unit)', "None")
-    project.built()
-    said = project.works("run", "bootstrap", "--force", "bootstrap")
-    assert "came out different from main-" in said
-    assert "array interval, array means" in said
-    assert "3 jobs built, 0 reused" in said  # what is below is built, as it is made from other numbers
-    project.write("methods/a_bootstrap.py", project.sources["methods/a_bootstrap.py"])
-
-
-@pytest.mark.slow
-def test_what_there_is_not_is_named(project: BootstrapProject) -> None:
-    project.built()
-    job = project.in_places()["intervals"]
-    for arguments, words in {
-        ("--until", "train"): ("no such stage", "bootstrap, intervals"),
-        ("--only", "bootstrap", "--partition", "C"): ("no job of this partition", "A, B"),
-        ("--force", "main-99"): ("no such job or stage", job, "bootstrap, intervals"),
-        ("--until", "bootstrap", "--force", job): ("not part of this run",),
-    }.items():
-        said = project.refused("plan", "bootstrap", *arguments)
-        assert all(word in said for word in words), said
 
 
 def test_exax_itself_runs_a_part_and_scripts_without_pipelines_have_none(project: BootstrapProject) -> None:

@@ -84,7 +84,7 @@ NUMBERS = '"capital", "invest"]\ntexts = ["firm"]\nfile = "firms.csv"'
 
 
 @first_cases(
-    3,
+    1,
     ("old", "new", "words"),
     [
         (NUMBERS, NUMBERS.replace('t"]', 't", "kind"]', 1), ('Failed to convert "much"', "column kind")),

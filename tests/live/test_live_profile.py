@@ -133,7 +133,7 @@ def _files(project: LiveProject) -> dict[str, int]:
 
 
 @pytest.mark.parametrize(
-    "engine", ["slices", "joblib", *(pytest.param(each, marks=pytest.mark.slow) for each in ("dask", "ray"))]
+    "engine", ["slices", *(pytest.param(each, marks=pytest.mark.slow) for each in ("joblib", "dask", "ray"))]
 )
 @pytest.mark.parametrize(
     ("stage", "how", "place"),

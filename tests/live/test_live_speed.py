@@ -157,6 +157,7 @@ def test_show_says_what_a_job_achieved_and_what_bounds_it(measured: Measured) ->
     assert re.search(r"1: busy [\d.]+ s \([\d.]+ s waiting, [\d.]+ s without a core\), idle", said)
 
 
+@pytest.mark.slow
 def test_operations_are_set_against_limits(measured: Measured) -> None:
     job = measured.job_of("products")
     before = measured.read("show", job)["speed"]
@@ -245,6 +246,7 @@ def test_a_crate_has_all_that_a_job_was_made_from(measured: Measured, tmp_path: 
     assert "does not replace" in measured.shortloop("export", job, "--ro-crate", str(tmp_path)).fails()
 
 
+@pytest.mark.slow
 def test_a_crate_is_valid(measured: Measured, tmp_path: Path) -> None:
     uv = Path(sys.executable).with_name("uv")
     if not uv.exists():

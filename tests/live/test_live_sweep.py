@@ -228,6 +228,7 @@ def test_a_sweep_of_a_study(study: SweptStudy) -> None:
     assert {number for _, number, _ in counts(study.sweep(*asked))} == {0}
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_what_runs(project: Swept) -> None:
     """A line that is drawn again and again, and one for each that is done."""
     words = (SHORTLOOP, "sweep", "--script", "powers", "--set", "power=1,2,3", "--set", "seed=7")

@@ -53,8 +53,8 @@ def test_too_little_memory(toy: DagProject, command: str) -> None:
     toy.write_dag(chains(1))
     toy.go()
     for size in range(64_000, 20_000, -4_000):  # how much is too little is another size on another machine
-        done = limited(toy, f"-v {size} -t 20", f"{COMMAND} {command}")
-        if done.returncode == -signal.SIGKILL:  # 20 s of processor time
+        done = limited(toy, f"-v {size} -t 5", f"{COMMAND} {command}")
+        if done.returncode == -signal.SIGKILL:  # 5 s of processor time
             continue  # CPython 3.11 may raise MemoryError for ever in an import
         if done.returncode:
             assert_one_message(done, "ulimit -v")  # for memory, or for what a thread needs of it

@@ -74,6 +74,7 @@ def test_a_session(small: Small) -> None:
     assert "30.0 ['a', 'b']" in small.session("whole", typed="print(*stage.compute().values())\n")
 
 
+@pytest.mark.slow
 def test_units_are_told_apart_by_their_names_and_types(small: Small) -> None:
     small.write(
         "methods/a_odd.py",
@@ -121,6 +122,7 @@ def test_the_failing_unit_is_debugged(small: Small) -> None:
     assert "42" in said
 
 
+@pytest.mark.slow
 def test_stages_of_notebooks_that_have_the_same_name(small: Small) -> None:
     jobs = []
     for folder, factor in (("one", 2), ("two", 3)):

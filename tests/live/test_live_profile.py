@@ -151,6 +151,7 @@ def test_what_is_planted_is_named(planted: Planted, engine: str, stage: str, how
     assert all(Path(each).stat().st_size for each in found["files"])
 
 
+@pytest.mark.slow
 def test_threads_of_libraries_are_noticed(planted: Planted) -> None:
     assert planted.profile("threads")["bottleneck"].startswith("threads of libraries")
 

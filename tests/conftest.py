@@ -38,6 +38,8 @@ gc.disable()
 # Hundreds of test files are imported here, whose variables no stage knows: to compare them takes long.
 references.NOT_USERS += (f"{Path(__file__).parent}/",)
 
+EEG = Path(__file__).parent / "eeg"
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # As in the background of a script: all that tests start would not hear Ctrl-C either.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -70,6 +72,15 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
     said = [why[2] for why in skipped if isinstance(why, tuple) and LEFT_OUT in why[2]]
     if said:
         terminalreporter.write_line(f"{len(said)} tests were left out {said[0].removeprefix('Skipped: ')}")
+
+
+@pytest.fixture(autouse=True)
+def _read_here(request: pytest.FixtureRequest) -> None:
+    """Tests of EEG read recordings in their own process, but for those marked `apart`."""
+    if EEG in request.path.parents and not request.node.get_closest_marker("apart"):
+        from reading_here import read_here
+
+        read_here(request.getfixturevalue("monkeypatch"))
 
 
 JARGON = ("tuple", "Tuple", "dict", "tag", "discriminator", "pydantic", "NoneType", "Value error")

@@ -101,6 +101,7 @@ def test_a_recording_that_is_cut_short_is_refused(folder: Path, tmp_path: Path) 
         read("bids", [file], participant="02")
 
 
+@pytest.mark.apart
 def test_warnings_name_no_folder_of_links(folder: Path, tmp_path: Path) -> None:
     """By which recordings are read, and which is another each time."""
     shutil.copytree(folder, tmp_path / "copy")

@@ -33,6 +33,7 @@ from shortloop.eeg.formats.files.process import read_apart, reading, start_readi
 from shortloop.eeg.formats.read import read_epochs, read_features
 from shortloop.eeg.formats.recording_format import FilesInput, InputSettings
 
+pytestmark = pytest.mark.apart
 MUTANTS = int(os.environ.get("MUTANTS", "120"))
 SEED = int(os.environ.get("SEED") or 0)
 SECONDS = 5.0

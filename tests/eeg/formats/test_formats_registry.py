@@ -100,6 +100,7 @@ def test_everything_is_there() -> None:
 SHARED = ROOT.parent / "shared"
 
 
+@pytest.mark.apart
 @pytest.mark.skipif(not (SHARED / "data").is_dir(), reason="needs ../shared/data")
 @pytest.mark.parametrize("name", ["eegbci", "n400", "n170"])
 def test_recordings_fit_their_study(name: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -362,6 +362,7 @@ def test_recordings_without_events(tmp_path: Path, looked: Shown) -> None:
         looked(tmp_path / "data")
 
 
+@pytest.mark.apart
 def test_the_command(tmp_path: Path) -> None:
     FOLDERS["edf"](tmp_path / "my data")
     done = forked(tmp_path, "init", "my-study", "--data", "my data")

@@ -112,6 +112,7 @@ def test_all_mistakes_of_the_file_at_once(project: Path) -> None:
     assert "P9 is no participant" in said
 
 
+@pytest.mark.apart
 def test_all_problems_of_all_participants_at_once(project: Path) -> None:
     """Of one participant: missing files, differences of two kinds; of several files of a phase each one."""
     folder = project / "recordings"

@@ -21,21 +21,16 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 from sklearn.utils.class_weight import compute_class_weight
 
 from shortloop.base.errors import TransientError
-from shortloop.eeg.decoding.apply import refit_and_apply
-from shortloop.eeg.decoding.batched.scores import can_be_batched
 from shortloop.eeg.decoding.estimators.estimator import EstimatorSettings
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.estimators.matlab_svm import MatlabSvmSettings
 from shortloop.eeg.decoding.estimators.protocol import ClassifierSettings
 from shortloop.eeg.decoding.estimators.ridge import RidgeSettings
 from shortloop.eeg.decoding.estimators.sklearn import SklearnSettings
-from shortloop.eeg.decoding.generalize import retrained_scores
-from shortloop.eeg.decoding.metrics.scores import cross_validated_votes, scores_of
 from shortloop.eeg.decoding.models import Fitted
 from shortloop.eeg.decoding.selection.folds import stratified_folds
 from shortloop.eeg.decoding.settings import DecodingSettings
@@ -164,31 +159,6 @@ def test_predictions(path: str, params: dict[str, Any], n_classes: int) -> None:
         assert np.asarray(fitted.weights).shape == (n_classes, 20)
         theirs = expected.decision_function(fresh)
         np.testing.assert_allclose(decisions_as_sklearn(fitted, fresh), theirs, rtol=1e-7, atol=1e-9)
-
-
-@pytest.mark.parametrize("within", [False, True])
-@pytest.mark.parametrize(("path", "params"), OTHERS)
-def test_refit_and_apply(path: str, params: dict[str, Any], within: bool) -> None:
-    x, labels, _ = problem(4, 3)
-    folds = stratified_folds(labels, 3, 0)
-    rng = np.random.default_rng(5)
-    test = np.stack([x, x + rng.standard_normal(x.shape)]) if within else rng.standard_normal((2, 17, 20))
-    decoding = DecodingSettings(folds=3, select_alpha=1.0, scaling="training")
-    kwargs = {"n_classes": 3, "decoding": decoding, "estimator": settings(path, params)}
-    votes = refit_and_apply(x, labels, folds, test, within=within, **kwargs)["votes"]  # type: ignore[arg-type]
-    expected = np.zeros((2, test.shape[1], 3), dtype=int)
-    for fold in range(3):
-        scaler = StandardScaler().fit(x[folds != fold])
-        machine = own(path, params).fit(scaler.transform(x[folds != fold]), labels[folds != fold])
-        for test_bin in range(2):
-            for trial, k in enumerate(machine.predict(scaler.transform(test[test_bin]))):
-                if not within or folds[trial] == fold:
-                    expected[test_bin, trial, k] += 1
-    np.testing.assert_array_equal(votes, expected)
-    models = train_bin(x, labels, folds, **kwargs)  # type: ignore[arg-type]
-    assert models.weights.shape == (3, 0, 0)
-    if within:
-        np.testing.assert_array_equal(votes[0].argmax(axis=1), models.predicted)
 
 
 WRONG = [
@@ -497,17 +467,3 @@ def test_all_folds_at_once_are_one_by_one(classes: int, scaling: Any) -> None:
     plain = DecodingSettings(folds=4, scaling=scaling)
     unlike = train_bin(x, labels, folds, n_classes=classes, decoding=plain, estimator=estimator)
     assert (unlike.predicted != together.predicted).any()
-
-
-@pytest.mark.parametrize("estimator", [LinearSvmSettings(), RidgeSettings()], ids=["svm", "ridge"])
-def test_many_labellings_are_trained_one_by_one(estimator: EstimatorSettings) -> None:
-    every = DecodingSettings(folds=4, select_alpha=1.0)
-    assert can_be_batched(estimator, every)
-    decoding = every.model_copy(update={"class_weight": "balanced"})
-    assert not can_be_batched(estimator, decoding)
-    x, labels = uneven(5, 2, 15)
-    folds = stratified_folds(labels, 4, 0)
-    how: dict[str, Any] = {"n_classes": 2, "decoding": decoding, "estimator": estimator}
-    curve, _ = retrained_scores(x[np.newaxis], labels, folds, None, None, within=True, **how)
-    votes = cross_validated_votes(train_bin(x, labels, folds, **how).predicted[np.newaxis], 2)
-    np.testing.assert_array_equal(curve, scores_of("balanced-accuracy", votes, labels[np.newaxis], folds)[0])

@@ -6,23 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cases import first_cases
-from mne.decoding import GeneralizingEstimator
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.linear_model import RidgeClassifier
 from sklearn.metrics import balanced_accuracy_score
-from sklearn.model_selection import StratifiedKFold
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from shortloop.eeg.decoding.apply import apply_held_out, apply_weights, stack_weights
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.estimators.sklearn import SklearnSettings
 from shortloop.eeg.decoding.generalize import retrained_scores
 from shortloop.eeg.decoding.permute import permuted_labels
 from shortloop.eeg.decoding.selection.folds import stratified_folds
 from shortloop.eeg.decoding.settings import DecodingSettings
-from shortloop.eeg.decoding.train import FoldModel, fold_models, train_bin
+from shortloop.eeg.decoding.train import FoldModel, fold_models
 
 BAYES = SklearnSettings(kind="sklearn", path="sklearn.naive_bayes.GaussianNB")
 LDA = SklearnSettings(kind="sklearn", path="sklearn.discriminant_analysis.LinearDiscriminantAnalysis")
@@ -115,54 +107,3 @@ def test_bins_without_features_are_chance(estimator: Any, within: bool, empty: l
     expected_curve[empty] = expected_map[:, empty] = chance
     np.testing.assert_allclose(curve, expected_curve, rtol=1e-12)
     np.testing.assert_allclose(np.asarray(plane), expected_map, rtol=1e-12)
-
-
-ESTIMATORS = {
-    "sklearn.discriminant_analysis.LinearDiscriminantAnalysis": LinearDiscriminantAnalysis,
-    "sklearn.linear_model.RidgeClassifier": RidgeClassifier,
-}
-
-
-def with_an_effect(seed: int, bins: int, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    labels = rng.permutation(np.repeat(np.arange(n_classes), 15))
-    patterns = np.random.default_rng(99).standard_normal((n_classes, 8))
-    data = rng.standard_normal((bins, len(labels), 8))
-    data[1:3] += patterns[labels]
-    return 3 + 2 * data, labels
-
-
-@first_cases(1, "path", ESTIMATORS)
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("within", [True, False])
-def test_equal_to_mne(path: str, n_classes: int, within: bool) -> None:
-    data, labels = with_an_effect(0, 4, n_classes)
-    test, test_labels = (data, labels) if within else with_an_effect(1, 5, n_classes)
-    decoding = DecodingSettings(folds=5, select_alpha=1.0, scaling="training")
-    estimator = SklearnSettings(kind="sklearn", path=path)
-    folds = stratified_folds(labels, 5, 7)
-    how: dict[str, Any] = {"n_classes": n_classes, "decoding": decoding, "estimator": estimator}
-    models = [train_bin(x, labels, folds, **how) for x in data]
-    weights = np.stack([m.weights for m in models])
-    given = (np.stack([m.intercepts for m in models]), np.ones((4, 5), dtype=bool))
-    if within:
-        votes = [apply_held_out(apply_weights, x, folds, weights, *given, scaling="training") for x in test]
-    else:
-        votes = [apply_weights(x, stack_weights(weights), *given, scaling="training") for x in test]
-    expected = np.zeros((len(test), 4, len(test_labels), n_classes), dtype=int)
-    mne_data, mne_test = data.transpose(1, 2, 0), test.transpose(1, 2, 0)  # trials × features × times
-    for train, held_out in StratifiedKFold(5, shuffle=True, random_state=7).split(mne_data, labels):
-        pipeline = make_pipeline(StandardScaler(), ESTIMATORS[path]())
-        generalizing = GeneralizingEstimator(pipeline, verbose="error").fit(mne_data[train], labels[train])
-        trials = held_out if within else np.arange(len(test_labels))
-        predicted = generalizing.predict(mne_test[trials])  # trials × training times × testing times
-        for i, trial in enumerate(trials):
-            for b, t in np.ndindex(4, len(test)):
-                expected[t, b, trial, predicted[i, b, t]] += 1
-    np.testing.assert_array_equal(np.stack(votes), expected)
-    _, plane = retrained_scores(data, labels, folds, test, test_labels, within=within, **how)
-    of_classes = [expected[:, :, test_labels == k] for k in range(n_classes)]
-    recalls = [own[..., k].sum(axis=2) / own.sum(axis=(2, 3)) for k, own in enumerate(of_classes)]
-    assert plane is not None
-    np.testing.assert_allclose(plane, 100 * np.mean(recalls, axis=0))
-    assert plane[1:3, 1:3].mean() > 1.5 * 100 / n_classes > plane[0].mean()

@@ -187,22 +187,6 @@ def test_samples_in_another_unit_than_v(good: np.ndarray, scale: float) -> None:
     assert said(good * scale, "a.u.") == []
 
 
-def test_files_with_such_channels(tmp_path: Path) -> None:
-    raw = make_raw()
-    raw._data[2] = 0
-    raw._data[4] = raw._data[3]
-    file = exported(raw, tmp_path / "S1_raw.fif")
-    texts = told("fif", [file])
-    assert any(text.startswith("channel Pz is flat in all ") for text in texts)
-    assert any("copies of others: C3 of Oz" in text for text in texts)
-    # The remedies that it names.
-    assert not told("fif", [file], drop=("Pz", "C3"))
-    raw.set_montage(mne.channels.make_standard_montage("standard_1020"), on_missing="ignore")
-    file = exported(raw, tmp_path / "S1_raw.fif")
-    bads = {"bads": {"S1": ("Pz", "C3")}, "interpolate": True}
-    assert not [text for text in told("fif", [file], preprocessing=bads) if "flat" in text or "cop" in text]
-
-
 def test_magnetic_fields_are_in_their_own_units(tmp_path: Path) -> None:
     raw = make_raw()
     raw.set_channel_types(dict.fromkeys(raw.ch_names[:6], "mag"), verbose="ERROR", on_unit_change="ignore")

@@ -162,15 +162,6 @@ def test_who_is_left_out_and_why(tmp_path: Path, change: Callable[[list[str]], l
     assert why in line or why == "no numbers"
 
 
-def test_files_that_need_other_settings_are_named(tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir()
-    for who, scale in (("S1", 1.0), ("S2", 1.0), ("S3", 1e-6)):
-        lines = text(values(3) * scale, write=lambda value: f"{value:.12f}")
-        (tmp_path / f"data/{who}.csv").write_text(lines, encoding="utf-8")
-    found = proposed(tmp_path / "data", tmp_path / "study")
-    assert "unit is V, of the others µV" in next(each for each in found.lines if "S3" in each)
-
-
 def test_a_sign_that_may_be_between_thousands_is_asked_about(tmp_path: Path) -> None:
     """1.234 is 1.234 or 1234; the answer that is asked for is taken."""
     data = np.round(np.random.default_rng(0).uniform(100, 999, (3, ROWS)), 3)
@@ -216,26 +207,6 @@ def test_numbers_of_any_format_are_those_that_were_written(seed: int) -> None:
         return
     assert isinstance(found, tuple)
     assert places in (0, 3)
-
-
-@pytest.mark.parametrize(
-    ("texts", "expected"),
-    [
-        (["1.234,5", "2"], ","),
-        (["1,234.5", "2"], "."),
-        (["1.234.567"], ","),
-        (["0.123"], "."),
-        (["12,5", "1.234"], ","),
-        (["1234.567", "1.234"], "."),
-        (["1,5", "2.5"], ("1,5", "2.5")),
-        (["1.234"], ("1.234",)),
-        (["-1,234"], ("-1,234",)),
-        (["1", "2"], "."),
-        (["2024-03-01 10:00:00,125", "1.5", "word, or two.", "1e-5"], "."),
-    ],
-)
-def test_the_sign_before_fractions(texts: list[str], expected: object) -> None:
-    assert decimal_of(texts, ";") == expected
 
 
 @pytest.mark.parametrize(

@@ -346,15 +346,6 @@ def test_all_trials_beyond_an_amplitude_are_counted(tmp_path: Path, more: dict[s
     assert len(read("fif", [file], preprocessing={**steps, "reject": {"eeg": 1e-3}}).labels) == 13
 
 
-def test_one_loose_channel_can_be_dropped(tmp_path: Path) -> None:
-    raw = make_raw()
-    raw._data[2] *= 100
-    file = exported(raw, tmp_path / "S1_raw.fif")
-    with pytest.warns(UserWarning, match="were left out"), refusal("", "input.drop = ['Pz']"):
-        read("fif", [file], preprocessing={"reject": {"eeg": 3e-4}})
-    assert len(read("fif", [file], preprocessing={"reject": {"eeg": 3e-4}}, drop=("Pz",)).labels) == 13
-
-
 @pytest.mark.parametrize("pieces", [1, 14])
 def test_epochs_that_end_a_sample_too_late_are_told_where_to_end(tmp_path: Path, pieces: int) -> None:
     """Pieces of one second, cut to their last sample and one more; the hint is followed."""

@@ -202,19 +202,6 @@ def test_gaps_are_there_that_only_a_table_says_and_codes_of_other_formats_are_no
     assert len(read("fif", [file], events={"face": [-99], "house": [1]}).labels) == 14
 
 
-def test_gaps_are_there_with_events_of_a_table_too(tmp_path: Path) -> None:
-    file = tmp_path / "S1_raw.fif"
-    mne.concatenate_raws([make_raw(), make_raw(1)], verbose="ERROR").save(file, fmt="double", verbose="ERROR")
-    raw = mne.io.read_raw_fif(file, preload=True, verbose="ERROR").pick("eeg")
-    expected = direct(raw.filter(2.0, None, verbose="ERROR"))
-    rows = [f"{at:.6f}\t0\t{name}\n" for at, name in zip(raw.annotations.onset, raw.annotations.description)]
-    events = [row for row in rows if "boundary" not in row]
-    (tmp_path / "S1_raw_events.tsv").write_text("onset\tduration\ttrial_type\n" + "".join(events))
-    epochs = read("fif", [file], preprocessing={"highpass": 2.0})
-    assert epochs.accounts[0]["events_from"] == "tsv"
-    np.testing.assert_array_equal(epochs.data, expected.get_data())
-
-
 def test_what_a_table_marks_as_bad_lasts(tmp_path: Path) -> None:
     raw = make_raw()
     onsets, names = raw.annotations.onset[1:15], [*["face", "house"] * 7]

@@ -306,15 +306,6 @@ def test_wrong_files(tmp_path: Path, X: np.ndarray, y: np.ndarray, change: dict[
         read_of_features(file)
 
 
-@pytest.mark.parametrize("of", ["class", "count"])
-def test_features_that_are_the_class_or_place(tmp_path: Path, X: np.ndarray, y: np.ndarray, of: str) -> None:
-    X[:, 2] = (np.unique(y, return_inverse=True)[1] if of == "class" else np.arange(12))[:, np.newaxis]
-    file = tmp_path / "S1.npz"
-    np.savez(file, X=X, y=y, names=[*"abcd"])
-    with refusal("is the class in other words" if of == "class" else "counts the trials", field="c"):
-        read_of_features(file)
-
-
 def test_a_file_that_is_cut_short_is_refused(tmp_path: Path, X: np.ndarray, y: np.ndarray) -> None:
     np.save(tmp_path / "X.npy", X)
     np.save(tmp_path / "y.npy", y)

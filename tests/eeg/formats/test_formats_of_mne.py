@@ -28,7 +28,6 @@ from handmade_recordings import (
 )
 from refusal import refusal
 
-from shortloop.base.errors import InputError
 from shortloop.eeg.data import Epochs
 from shortloop.eeg.formats.files.find import ENDINGS, find_files, is_recording, recording_of
 from shortloop.eeg.formats.files.recognised import recognised
@@ -293,14 +292,6 @@ def test_a_folder_that_is_none(folder: Path, tmp_path: Path) -> None:
     assert recording_of(tmp_path / "S1.ds/S1.edf") == tmp_path / "S1.ds/S1.edf"
     (tmp_path / "S2.mff").mkdir()
     assert not is_recording(tmp_path / "S2.mff")
-
-
-@pytest.mark.parametrize("name", ["signal1.bin", "Events_ECI.xml", "epochs.xml", "sensorLayout.xml"])
-def test_what_is_missing_is_no_silence(tmp_path: Path, name: str) -> None:
-    write_mff(recording("S1", trials=4), tmp_path / "S1.mff")
-    (tmp_path / "S1.mff" / name).unlink()
-    with pytest.raises(InputError):
-        read("mne", [tmp_path / "S1.mff"])
 
 
 RATE, SAMPLES = 500.0, 30_000

@@ -107,14 +107,6 @@ def test_markers_that_were_renamed_with_the_header_are_read(vhdr: Path) -> None:
     expect("brainvision", vhdr, "a file of the recording is missing", "no old.vmrk beside it")
 
 
-@pytest.mark.parametrize("ending", [".edf", ".bdf"])
-def test_what_is_cut_short_is_refused_whatever_reads_it(tmp_path: Path, ending: str) -> None:
-    file = exported(make_raw(), tmp_path / f"S1{ending}")
-    assert len(read("mne", [file], drop=("VEOG",)).labels) > 12
-    file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
-    expect("mne", file, "truncated")
-
-
 def eeglab(folder: Path, trials: int) -> tuple[Path, np.ndarray]:
     """A dataset with its samples beside it, as EEGLAB saves it."""
     points, step = (600, 70) if trials == 1 else (100, 100)

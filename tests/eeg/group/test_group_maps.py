@@ -274,33 +274,6 @@ def test_the_trainings_it_takes_are_just_enough(participants: int) -> None:
     assert "trainings" not in limits_note(participants, needed, 0.05, "permutations", 1000)
 
 
-@pytest.mark.slow
-def test_nine_trainings_find_effects_about_as_often_as_one_for_each_null_map() -> None:
-    found = []
-    for group in range(150):
-        rng = np.random.default_rng([5, group])
-        noise = 3 * ndimage.gaussian_filter1d(rng.normal(0, 1, (8, 200, 20)), 1.0, truncate=2.0)
-        maps = CHANCE + noise
-        maps[:, 0, 8:13] += 1.7
-        asked: dict[str, Any] = {"chance": CHANCE, "settings": GroupSettings()}
-        each = group_statistics(maps[:, 0], list(maps[:, 1:]), **asked)
-        nine = group_statistics(maps[:, 0], list(maps[:, 1:10]), draws=199, seed=seed(group), **asked)
-        found.append((each.significant.any(), nine.significant.any()))
-    of_each, of_nine = np.mean(found, axis=0)
-    assert 0.3 < of_each < 0.95
-    assert abs(of_each - of_nine) < 0.08
-
-
-def test_few_participants_are_said() -> None:
-    note = limits_note(1, 1000, 0.05, "permutations")
-    assert "other people" in note
-    assert note.count(".") == 1
-    assert "permutation" in limits_note(1, 10, 0.05, "sign-flips")
-    assert "participants," not in limits_note(1, 10, 0.05, "sign-flips")
-    for participants in range(2, 6):
-        assert f"only {participants} participants" in limits_note(participants, 1000, 0.05, "permutations")
-
-
 @pytest.mark.parametrize("alpha", [0.05, 0.01, 0.001, 0.1, 1 / 3, 0.02])
 def test_the_permutations_it_takes_are_just_enough(alpha: float) -> None:
     needed = int(re.findall(r"it takes (\d+) permutations", limits_note(18, 1, alpha, "permutations"))[0])

@@ -247,19 +247,6 @@ def test_files_that_lack_something_are_named(tmp_path: Path) -> None:
     assert "cannot be read: S2/study_X.npy: labels are Python objects" in said
 
 
-def test_a_table_whose_phases_cannot_be_read_is_named(tmp_path: Path) -> None:
-    """It ended in a traceback."""
-    (tmp_path / "data").mkdir()
-    for who in PARTICIPANTS:
-        both = pd.concat([table_of(who, phase).assign(task=phase) for phase in PHASES])
-        both.to_csv(tmp_path / f"data/{who}.csv", index=False)
-    with (tmp_path / "data/S2.csv").open("a", encoding="utf-8") as file:
-        file.write("1," * 12 + "1\n")
-    found, study = looked_at(tmp_path)
-    assert study.participants == ("S1", "S3")
-    assert "cannot be read: S2.csv: a row has more values" in "\n".join(found.lines)
-
-
 def test_two_columns_that_could_be_the_class_are_asked_about(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     for who in PARTICIPANTS:
@@ -380,14 +367,6 @@ def test_tables_of_events_with_codes_and_words(tmp_path: Path) -> None:
     runnable(file)
 
 
-def test_tables_of_events_with_certain_codes_are_not_asked_about(tmp_path: Path) -> None:
-    bids(tmp_path / "data", FACES, "{onset}\tn/a\t{number}\tx\tleft{of}\t{number}\t1{of}\tf074.bmp")
-    found, file = proposed_study(tmp_path / "data")
-    assert found.questions == ()
-    assert "event_column" not in found.settings
-    runnable(file, classes=("11", "12"))
-
-
 @pytest.mark.parametrize("form", ["{who}/150923/emptyroom_raw.fif", "Empty Room/{who}_raw.fif"])
 def test_noise_of_an_empty_room_is_of_nobody(tmp_path: Path, form: str) -> None:
     data = tmp_path / "data"
@@ -425,16 +404,6 @@ def test_versions_of_a_recording_are_asked_about(tmp_path: Path) -> None:
     opened = open_all(file, silent)
     assert opened.problems == ()
     assert "48 × face, 48 × house" in opened.said, "each trial once, of two participants"
-
-
-def test_noise_of_an_empty_room_in_bids(tmp_path: Path) -> None:
-    bids(tmp_path / "data", PENNIES, "{onset}\tn/a\t{of}\t1\t1\t1\t1\t1")
-    folder = tmp_path / "data/sub-emptyroom/ses-20150923/meg"
-    folder.mkdir(parents=True)
-    recording("x").save(folder / "sub-emptyroom_ses-20150923_task-noise_meg.fif", verbose="ERROR")
-    found, _ = proposed_study(tmp_path / "data")
-    assert "2 participants: 05, 06" in found.lines
-    assert any("sub-emptyroom" in line and line.startswith("not read: ") for line in found.lines)
 
 
 def test_recordings_of_bci2000(tmp_path: Path) -> None:

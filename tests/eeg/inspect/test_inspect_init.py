@@ -11,11 +11,10 @@ from typing import Any
 
 import mne
 import numpy as np
-import pandas as pd
 import pytest
 from cases import first_cases
 from command_line import assert_one_message, forked
-from eeg_folders import CHANNELS, FOLDERS, exported, proposed, recording, silent, write_fieldtrip
+from eeg_folders import FOLDERS, exported, proposed, recording, silent, write_fieldtrip
 from eeg_proposed import proposed_study, runnable
 from handmade_recordings import write_mff
 from python_process import ended
@@ -24,7 +23,6 @@ from scipy.io import savemat
 from without_root import shortloop as bound
 
 from shortloop.analyses import Look
-from shortloop.base.errors import InputError
 from shortloop.eeg.inspect.check_study import open_all
 from shortloop.eeg.inspect.events import phases_in, sections_in
 from shortloop.eeg.study.load import read_study
@@ -130,28 +128,6 @@ def test_a_folder_that_is_a_recording_is_named_with_what_is_wrong(tmp_path: Path
     assert_it_runs(tmp_path, participants=("P1",))
     with refusal("recordings are looked for in a folder"):
         looked(tmp_path / "data/P1.mff")
-
-
-def test_text_with_times_and_markers(tmp_path: Path, looked: Shown) -> None:
-    (tmp_path / "data").mkdir()
-    for who in ("P3", "P4"):
-        for phase in ("train", "test"):
-            write_text(recording(who, phase), tmp_path / f"data/{who}_{phase}.csv", scale=1e3)
-    assert looked(tmp_path / "data").questions == ()
-    phases = {"train": "train", "decode": "test"}
-    study = assert_it_runs(tmp_path, participants=("P3", "P4"), classes=("1", "2"), phases=phases)
-    assert study.input.model_dump()["time_unit"] == "ms"
-
-
-def write_text(raw: mne.io.RawArray, file: Path, scale: float) -> None:
-    table = pd.DataFrame(raw.get_data().T * 1e6, columns=list(CHANNELS))
-    markers = np.full(len(table), "", dtype=object)
-    for each in raw.annotations:
-        if each["description"] != "response":
-            markers[round(each["onset"] * raw.info["sfreq"])] = {"face": 1, "house": 2}[each["description"]]
-    table.insert(0, "time", scale * np.arange(len(table)) / raw.info["sfreq"])
-    table["Marker0"] = markers
-    table.to_csv(file, index=False, sep=";")
 
 
 def test_arrays(tmp_path: Path, looked: Shown) -> None:
@@ -262,27 +238,6 @@ def test_classes_of_unlike_size(tmp_path: Path, looked: Shown) -> None:
         exported(recording(who, names=names), tmp_path / f"data/{who}.edf")
     looked(tmp_path / "data")
     assert assert_it_runs(tmp_path, classes=("standard", "target")).decoding.score == "auc"
-
-
-def test_what_nobody_can_tell_is_asked_and_runs_when_it_is_filled_in(tmp_path: Path, looked: Shown) -> None:
-    for who in ("P1", "P2"):
-        for phase in ("animals", "tools"):
-            names = ("T0", "T1", "T0", "T2")
-            exported(recording(who, phase, names=names), tmp_path / f"data/{who}_{phase}.edf")
-    found = looked(tmp_path / "data")
-    assert len(found.questions) == 2
-    which, classes = found.questions
-    assert 'Found: "animals", "tools"' in which
-    assert "Found: 48 × T0, 24 × T1, 24 × T2" in classes
-    file = tmp_path / "my-study/study.toml"
-    with pytest.raises(InputError):
-        read_study(file)
-    lines = found.settings.splitlines()
-    for question, answer in ((which, 'train = "tools"'), (classes, 'classes = ["T1", "T2"]')):
-        number = int(question.split("Line ")[1].split()[0])
-        lines[number - 1] = answer
-    file.write_text("\n".join(lines), encoding="utf-8")
-    assert_it_runs(tmp_path, classes=("T1", "T2"), phases={"train": "tools", "decode": None})
 
 
 def write_features(file: Path, names: Sequence[str], feature: str, bins: int = 3) -> None:

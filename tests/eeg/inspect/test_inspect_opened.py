@@ -11,7 +11,6 @@ from cases import first_cases
 from command_line import assert_one_message, forked
 from eeg_folders import recording, silent
 from eeg_recordings import exported, make_raw
-from without_root import shortloop as bound
 
 from shortloop.eeg.inspect.check_study import open_all
 
@@ -149,22 +148,6 @@ def test_all_problems_of_all_participants_at_once(project: Path) -> None:
         assert message.lstrip().split(".")[0].isdigit(), message
     assert "study.toml: 12 problems" in done.stdout
     assert done.returncode == 1
-
-
-def test_a_file_that_may_not_be_read_hides_no_other_problem(project: Path) -> None:
-    write(project, NAMES[:2])
-    folder = project / "recordings"
-    (folder / "P1_test.edf").chmod(0)
-    (folder / "P1_study.edf").write_bytes(b"no recording")
-    (folder / "P2_test.edf").unlink()
-    try:
-        said = bound(project, "study", "study.toml").stdout
-    finally:
-        (folder / "P1_test.edf").chmod(0o644)
-    assert "study.toml: 3 problems" in said
-    (message,) = [each for each in said.split("\n\n") if "Permission denied" in each]
-    assert "participant:  P1" in message
-    assert "P1_test.edf" in message
 
 
 def test_each_of_several_files_of_a_phase_is_looked_at(project: Path) -> None:

@@ -25,7 +25,6 @@ from scipy import stats as scipy_stats
 from shortloop.eeg.group.settings import GroupSettings
 from shortloop.eeg.group.statistics import group_statistics
 from shortloop.eeg.report.content import KindResult
-from shortloop.eeg.report.eeg_page import SECTIONS, findings
 from shortloop.eeg.report.labels import p_alone
 from shortloop.eeg.report.potentials import EVOKED, courses, evoked_figure
 from shortloop.eeg.report.sections.decoding import CONFUSIONS as CONFUSION
@@ -151,27 +150,6 @@ def test_positions_are_those_of_names_in_the_system() -> None:
     some = (*CHANNELS, "X1", "X2")
     assert [*known_names(some)] == [*CHANNELS]
     assert "(none for X1 and X2)" in PATTERNS.caption(details(kind_result(), channels=some), {})
-
-
-def test_captions_say_what_is_there() -> None:
-    whole, one = CASES["group"], CASES["one"]
-    none, cells = np.zeros(12, dtype=bool), np.zeros((10, 12), dtype=bool)
-    quiet = replace(whole.curve, significant=none, p_max=np.full(12, 0.4), p_cluster=np.full(12, 0.3))
-    plane = replace(plane_of(whole), significant=cells, p_cluster=np.full((10, 12), 0.06))
-    nothing = replace(whole, curve=quiet, generalization=plane, test_phase="study")
-    section = {each.name: each for each in SECTIONS}
-    for name, result, part in (
-        ("participants", whole, "from study to test"),
-        ("participants", nothing, "within study"),
-        ("patterns", whole, "of the effect"),
-        ("patterns", one, "class 1 .* class 0"),
-    ):
-        assert re.search(part, section[name].caption(result, {}))
-    assert "of the effect" not in PATTERNS.caption(nothing, {})
-    assert "participants" not in SELECTED.caption(one, {})
-    said = findings(nothing)
-    assert re.search("not .* significant.*p = 0.300", said[0])
-    assert re.search("p = 0.060.*in single bins.*p = 0.004", said[1])
 
 
 def test_small_p_and_large_effects_have_no_digits() -> None:
@@ -379,19 +357,6 @@ def test_curves_are_drawn_on_the_scale_of_their_labels() -> None:
     (curves,) = (points for points in lines if len(points[0]) == len(result.train_times))
     scores = [np.polyval(np.polyfit(at, shown, 1), points[:, 1]) for points in curves]
     np.testing.assert_allclose(scores, result.curve.scores, rtol=1e-6)
-
-
-def test_one_participant_is_named_with_the_note_and_nothing_significant_has_no_outline() -> None:
-    result = kind_result(participants=("P7",), note="One is not many.")
-    for figure in (decoding_over_time(result), generalization_map(result)):
-        words = " ".join(text.get_text() for text in texts(figure))
-        assert "participant P7" in words
-        assert "group" not in words
-        assert "One is not many." in words
-    result = kind_result(bins=2, test_bins=2)
-    labels = [str(item.get_label()) for item in decoding_over_time(result).axes[0].collections]
-    assert not any("p ≤" in label for label in labels)
-    assert not _outlines(generalization_map(result))
 
 
 def test_files_open_and_have_their_size_text_and_fonts(tmp_path: Path) -> None:

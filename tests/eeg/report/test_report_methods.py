@@ -7,10 +7,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from page_reader import Page
-from report_synthetic import details, evoked, kind_result, report_content, write_report
+from report_synthetic import kind_result, report_content, write_report
 
 from shortloop.eeg.report.content import KindResult, ReportContent
 from shortloop.eeg.report.methods import REFERENCES, methods_file, methods_text
@@ -51,11 +50,6 @@ def with_null(result: KindResult, asked: dict[str, Any]) -> KindResult:
     return dataclasses.replace(
         result, **{name: dataclasses.replace(each, null=null) for name, each in known.items()}
     )
-
-
-def null_of(result: KindResult, count: int) -> KindResult:
-    null = np.arange(count, dtype=float)
-    return dataclasses.replace(result, curve=dataclasses.replace(result.curve, null_max=null, null_mass=null))
 
 
 def test_the_default_study() -> None:
@@ -186,70 +180,6 @@ def test_preparation_is_told_in_its_order_with_what_was_left_out() -> None:
     assert re.search("The MEG and EEG of 8 .* 2 channels .1 MEG sensor.*−102 to 1898 ms", said)
     assert text(recordings=(recording(kind="amplitude"),), **RECORDED).startswith("Ready-made features of 8")
     assert methods_text(report_content(kind_result(), settings={"classes": ["a"]})) == ((), ())
-
-
-def test_what_was_in_one_recording_or_in_several_is_said() -> None:
-    both = {"train": "study", "decode": "test"}
-    files = {**FILES, "files": {"study": ["{participant}.fif"], "test": ["{participant}.fif"]}}
-    parts = {"study": {"start": "study begins"}, "test": {"start": 190.5, "stop": "end"}}
-    known = recording(file="a.fif"), recording(phase="test", file="a.fif")
-    said = text(recordings=known, phases=both, input={**files, "sections": parts, "drop": ["VEOG", "M1"]})
-    assert re.search("study began .*“study begins”.*test began at 190.5 s .*“end”. VEOG and M1", said)
-    assert "in several files" not in said
-    events: dict[str, Any] = {"phase_events": {"test": {"face": [11], "landmark": [12], "object": [13]}}}
-    said = text(recordings=known, phases=both, input={**files, **events})
-    assert "same recordings" in said
-    other = recording(file="a.fif, b.fif"), recording(phase="test", file="c.fif")
-    said = text(recordings=other, phases=both, input={**files, **events})
-    assert "same recordings" not in said
-    assert "in several files" in said
-
-
-def test_results_change_the_text_too() -> None:
-    alone = text(kind_result(participants=1))
-    assert re.search(r"EEG of 1 participant was.*deviation from chance \(33.3 %\)", alone)
-    assert "t test" not in alone
-    assert "sign patterns" not in text(kind_result(participants=1), group={"null": "sign-flips"})
-    every = text(null_of(kind_result(participants=5), 32), group={"null": "sign-flips"})
-    assert re.search("all 32 ways.*share of sign patterns", every)
-    assert "Phipson" not in every
-    plain = kind_result()
-    again = dataclasses.replace(plain, curve=dataclasses.replace(plain.curve, null="retrained"))
-    said = text(again, permutations={"retrained": 9})
-    assert re.search(r"trained again 9 times.*\(Stelzer et al., 2013.* in the other phase", said)
-    assert "all was trained again 19 times" in text(again, permutations={"retrained": None})
-    assert "in the other phase" not in text(dataclasses.replace(again, generalization=None, test_times=None))
-    assert "trials that their fold had held out" in text(kind_result(test_phase="study"))
-    assert "generalization" not in text(kind_result(test_bins=None))
-    both = text(kind_result(), kind_result("power", test_bins=None, left_out=1))
-    assert re.search("amplitude and power features.*classifiers of amplitude features.*In 1 of 1,920 f", both)
-    unequal = kind_result()
-    stats = dataclasses.replace(unequal.curve, expected=np.full(12, 40.0), score="accuracy")
-    said = text(dataclasses.replace(unequal, curve=stats), decoding={"score": "accuracy"})
-    assert re.search("percentage of trials.*classes differed in size .Combrisson & Jerbi, 2015", said)
-    stats = dataclasses.replace(unequal.curve, score="auc", chance=0.5)
-    said = text(dataclasses.replace(unequal, curve=stats), decoding={"score": "auc"})
-    assert re.search(r"\(Hand & Till, 2001\).*chance \(0.500\)", said)
-
-
-def test_what_is_shown_is_described_and_what_is_not_is_not() -> None:
-    assert "Cohen's d of the scores that were tested" in text()
-    for word in ("bootstrap", "patterns", "Event-related", "also tested alone"):
-        assert word not in text()
-    whole = details(kind_result())
-    said = text(whole)
-    for fact in ("(95 %)", "(Efron, 1979)", "2,000 samples", "also tested alone", "(Haufe et al., 2014)"):
-        assert fact in said
-    assert whole.patterns is not None
-    unknown = dataclasses.replace(whole, patterns=dataclasses.replace(whole.patterns, patterns=None))
-    assert "Haufe" not in text(unknown)
-    alone = text(details(kind_result(participants=1)))
-    assert "bootstrap" in alone
-    assert not re.search("also tested alone|Cohen", alone)
-    area = dataclasses.replace(whole, curve=dataclasses.replace(whole.curve, score="auc"))
-    assert "of each class and fold." in text(area)
-    found = " ".join(methods_text(report_content(kind_result(), settings=settings(), evoked=(evoked(),)))[0])
-    assert "after subtraction of the mean of −200 to 0 ms" in found
 
 
 def test_references_are_those_that_are_cited() -> None:

@@ -17,15 +17,13 @@ from report_synthetic import details, evoked, html_of_report, kind_result, patte
 from shortloop.eeg.features.names import squared
 from shortloop.eeg.report.collect import collect_evoked, collect_patterns
 from shortloop.eeg.report.content import Evoked
-from shortloop.eeg.report.eeg_page import overview, page_of, panels
+from shortloop.eeg.report.eeg_page import page_of, panels
 from shortloop.eeg.report.figure_parts import scaled_to
 from shortloop.eeg.report.labels import readable
 from shortloop.eeg.report.sections.patterns import ACTIVATION, activation_patterns
 from shortloop.eeg.report.sensors import (
     Positions,
-    measures,
     positions_of,
-    responses,
     sensors_of,
     topography_of,
     types_of,
@@ -132,18 +130,6 @@ def test_the_page_shows_each_apart() -> None:
     assert "Activation patterns of planar gradiometers, amplitude." in text
 
 
-def test_what_was_recorded_is_called_so() -> None:
-    meg, eeg = imported().facts["recordings"], imported(["eeg"] * 8).facts["recordings"]
-    assert measures(meg) == ["MEG", "EEG"]
-    assert measures(eeg) == measures(()) == ["EEG"]
-    assert measures([{"kind": "amplitude"}]) == []
-    ready = overview(report_content(kind_result(unit="bin"), recordings=({"kind": "amplitude"},)))
-    assert "Ready-made features" in ready
-    assert "times" not in ready
-    assert "MEG and EEG" in overview(report_content(kind_result(), recordings=tuple(meg)))
-    assert [responses(unit) for unit in ("V", "µV", "fT/cm", "a.u.")].count("event-related fields") == 1
-
-
 def test_units_of_power_and_of_what_is_very_small() -> None:
     units = {"V": "V²", "T/m": "T²/m²", "V/m²": "V²/m⁴", "a.u.": "a.u.", "1": "1"}
     assert {unit: squared(unit) for unit in units} == units
@@ -237,17 +223,6 @@ def test_too_few_or_at_one_place_are_not_used_and_those_without_are_named() -> N
     for scale in (1000.0, 100.0, 0.01, 10.6):  # in other units
         assert SYSTEM in drawn(located(scale * positions())).said
         assert drawn(located(scale * positions(), CODES), channels=CODES) is None
-
-
-def test_the_figure_and_its_caption() -> None:
-    result = details(kind_result(), channels=CODES)
-    at = positions()
-    at[7] = np.nan
-    patterns = replace(patterns_of(result), positions=Positions(at, "file"))
-    figure = activation_patterns(replace(result, patterns=patterns))
-    assert len(figure.axes) > 10  # as without positions there is one for each class
-    said = ACTIVATION.caption(replace(result, patterns=patterns), {})
-    assert "at the positions in the recordings (none for E8)" in said
 
 
 def helmet(count: int = 24) -> np.ndarray:

@@ -14,16 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 from eeg_recordings import exported, make_raw, read
-from figure_texts import texts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from jobs_recorded import result_with
-from page_reader import Page
 from report_synthetic import (
     CHANCE,
     details,
-    html_of_report,
     kind_result,
     patterns_of,
     plane_of,
@@ -36,16 +33,14 @@ from scipy.ndimage import gaussian_filter1d
 from shortloop.eeg.checks.summary import summarize
 from shortloop.eeg.findings import study_findings
 from shortloop.eeg.group.maps import MapStatistics
-from shortloop.eeg.group.settings import NULLS, SHARED_TRAINING, TEST_LABELS, NullName
 from shortloop.eeg.report.comparison import compare_scores, comparison_figure, scores_in
 from shortloop.eeg.report.content import KindResult
-from shortloop.eeg.report.deliver import _print_tables, left_out
+from shortloop.eeg.report.deliver import left_out
 from shortloop.eeg.report.eeg_page import SECTIONS, findings, limits, overview
 from shortloop.eeg.report.figure_parts import colour_limits, outline_segments
 from shortloop.eeg.report.recordings import dropped_trials, recordings_table
-from shortloop.eeg.report.sections.decoding import decoding_over_time, generalization_map
+from shortloop.eeg.report.sections.decoding import decoding_over_time
 from shortloop.eeg.report.sections.null_distribution import critical_value, observed_maxima
-from shortloop.eeg.report.sections.participants import participant_maps
 from shortloop.eeg.report.sections.tables import best_scores
 from shortloop.eeg.report.summary import confidence_half_width, group_findings, participant_table
 from shortloop.eeg.report.times import TimeScale, bin_edges, time_scale
@@ -70,25 +65,7 @@ def test_the_window_and_the_region_of_a_known_effect() -> None:
     assert found["generalization"]["regions"][0]["direction"] == "below"
 
 
-def test_peaks_are_the_largest_means_and_scores_and_plain_data() -> None:
-    result = kind_result()
-    found, plane = group_findings(result), plane_of(result)
-    assert result.test_times is not None
-    assert found["curve"]["peak"] == result.curve.mean.max()
-    assert found["curve"]["peak_time"] == result.train_times[result.curve.mean.argmax()]
-    test, train = np.argwhere(plane.mean == plane.mean.max())[0]
-    assert found["generalization"]["peak_train_time"] == result.train_times[train]
-    assert found["generalization"]["peak_test_time"] == result.test_times[test]
-    for index, row in enumerate(participant_table(result)):
-        assert row["participant"] == f"s{index + 1:02d}"
-        assert row["peak"] == max(result.curve.scores[index])
-        assert row["generalization_peak"] == plane.scores[index].max()
-        assert row["chance"] == CHANCE
-    again = json.loads(json.dumps([group_findings(result), participant_table(result)], allow_nan=False))
-    assert again == [group_findings(result), participant_table(result)]
-
-
-def test_nothing_significant_and_no_generalization() -> None:
+def test_nothing_significant_no_generalization_and_scores_that_are_no_numbers() -> None:
     curve = group_findings(kind_result(curve=statistics(np.zeros(12, dtype=bool))))["curve"]
     assert (curve["significant"], curve["windows"], curve["clusters"], curve["p"]) == (False, [], [], 1.0)
     result = kind_result(test_bins=None)
@@ -216,13 +193,6 @@ AUC = rescored(kind_result(), score="auc")
 UNEQUAL = rescored(
     kind_result(test_bins=None), score="accuracy", expected=np.linspace(40, 60, 12), chance=50.0
 )
-
-
-@pytest.mark.parametrize("draw", [decoding_over_time, generalization_map, participant_maps])
-def test_figures_of_auc(draw: Any) -> None:
-    said = " | ".join(text.get_text() for text in texts(draw(AUC)))
-    assert "AUC" in said
-    assert "%" not in said.replace("95 %", "")
 
 
 def test_chance_is_drawn_where_it_is() -> None:
@@ -382,85 +352,12 @@ def test_it_says_what_was_left_out_and_done(tmp_path: Path) -> None:
     assert line["names of channels"].split() == known["channels"]
 
 
-@pytest.mark.filterwarnings("ignore:S1, ")
-def test_warnings_and_the_file_are_on_the_page(tmp_path: Path) -> None:
-    known = {**recording(tmp_path), "warnings": ["Cz is flat", "a trial is there twice"]}
-    content = report_content(kind_result(test_bins=None), recordings=(known,))
-    page = Page(html_of_report(content))
-    assert "Cz is flat; a trial is there twice" in page.text
-    assert "tables/recordings.csv" in [link.get("href") for link in page.all("a")]
-    (line,) = csv.DictReader(io.StringIO(recordings_table(content).content))
-    assert line["warnings"] == "Cz is flat; a trial is there twice"
-
-
-def test_what_was_not_done_is_not_said() -> None:
-    def caption(**given: Any) -> str:
-        content = report_content(kind_result(), recordings=(FEATURES,), settings={"input": given})
-        return recordings_table(content).caption
-
-    nothing: Any = {"highpass": None, "bads": {}, "reject": {}, "interpolate": False}
-    assert "Hz" not in caption(preprocessing=nothing)
-    assert caption() == caption(format="npz") != caption(format="simulated")
-
-
 def test_features_that_were_made_elsewhere_have_bins_and_no_channels() -> None:
     table = recordings_table(report_content(kind_result(), recordings=(FEATURES,)))
     assert table.columns == ("Phase", "Format", "Trials", "Left out", "Bins", "Features")
     assert table.rows[0].cells[-2:] == ("20", "6510")
     (line,) = csv.DictReader(io.StringIO(table.content))
     assert (line["trials left out"], line["rate (Hz)"], line["features"]) == ("", "", "6510")
-
-
-SETTINGS: dict[str, Any] = {"permutations": {"null": "test-labels"}, "group": {"null": "permutations"}}
-
-
-def with_nulls(curve: NullName, plane: NullName) -> KindResult:
-    plain, rate = kind_result(), TEST_LABELS if curve == "test-labels" else ""
-    planes = replace(plane_of(plain), null=plane)
-    return replace(plain, curve=replace(plain.curve, null=curve, error_rate=rate), generalization=planes)
-
-
-def captions(result: KindResult) -> dict[str, str]:
-    return {each.name: each.caption(result, SETTINGS) for each in SECTIONS if each.applies(result)}
-
-
-def test_each_map_has_the_words_of_its_own_null_and_what_is_known_of_its_level() -> None:
-    said = captions(with_nulls("retrained", "test-labels"))
-    assert f"499 {NULLS['retrained']}" in said["decoding_over_time"]
-    assert f"499 {NULLS['test-labels']}" in said["generalization"]
-    assert re.search(f"499 {NULLS['retrained']} .*499 {NULLS['test-labels']}", said["null_distribution"])
-    kind = with_nulls("test-labels", "test-labels")
-    assert limits(report_content(kind, replace(kind, kind="power"))).count(TEST_LABELS) == 1
-    for exact in ("", "retrained", "training-labels"):
-        assert not any("noise" in each for each in limits(report_content(with_nulls(exact, exact))))
-
-
-@pytest.mark.parametrize("null", [null for null in NULLS if null])
-def test_one_null_of_both_is_said_once(null: NullName) -> None:
-    said = captions(with_nulls(null, null))
-    assert f"over 499 {NULLS[null]}; " in said["null_distribution"]
-    assert f"with 499 {NULLS[null]} (" in said["generalization"]
-
-
-def test_p_that_is_too_small_and_single_bins_are_told(capsys: pytest.CaptureFixture[str]) -> None:
-    plain = kind_result(participants=1)
-    mild = replace(plain, curve=replace(plain.curve, note=f"One. {SHARED_TRAINING}"))
-    for result, warned in ((plain, False), (mild, True)):
-        found = group_findings(result)
-        curve, *others = findings(result)
-        assert found["curve"]["significant"]
-        assert ("p is too small" in curve) == warned
-        assert not any("p is too small" in each for each in others)
-        _print_tables([{"kind": result.kind, "group": found, "participants": []}])
-        said = " ".join(capsys.readouterr().out.split())
-        assert ("p is too small" in said) == warned
-        assert re.search("p = {p:.3g} .*{p_max:.3g}".format(**found["curve"]), said)
-    plain = kind_result(participants=1)
-    none = np.zeros_like(plain.curve.significant)
-    found = group_findings(replace(plain, curve=replace(plain.curve, significant=none)))
-    assert found["curve"]["p_max"] <= found["alpha"]
-    _print_tables([{"kind": plain.kind, "group": found, "participants": []}])
-    assert "over time: significant in single bins, in no cluster (" in capsys.readouterr().out
 
 
 def test_folds_without_a_classifier_are_counted() -> None:

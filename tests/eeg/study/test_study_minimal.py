@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from refusal import refusal
-from without_root import shortloop
 
 from shortloop.base.errors import InputError
 from shortloop.eeg.decoding.estimators.estimator import EstimatorSettings
@@ -21,7 +20,6 @@ from shortloop.eeg.study.load import DEFAULT_STUDY, data_folder, read_study
 from shortloop.eeg.study.schema import Study
 
 Mistake = Callable[..., InputError]
-SIMULATED = '[input]\nformat = "simulated"\n'
 NPZ = '[input]\nformat = "npz"\n[input.files]\nstudy = ["x.npz"]\n'
 THESIS = '[input]\nformat = "thesis"\n'
 OWN = '[input]\nformat = "npz"\nfiles = {npz = 3}\n'
@@ -99,14 +97,6 @@ def test_unknown_keys(mistake: Mistake, top: str, parts: dict[str, str], field: 
     error = mistake(top, **parts)
     assert "unknown key" in error.problem
     assert (error.field, error.found, error.hint) == (field, field.split(".")[-1], hint)
-
-
-def test_the_nearest_format_is_suggested_and_a_wrong_value_is_not_also_one_too_few(mistake: Mistake) -> None:
-    for tag in ("simulate", "Simulated"):
-        assert mistake(rest=f'[input]\nformat = "{tag}"\n').hint == "did you mean 'simulated'?"
-    error = mistake("classes = ['a b', 'c']")
-    assert error.field == "classes.0"
-    assert "more" not in error.problem
 
 
 HEAD = 'name = "s"\nparticipants = ["P1"]\nclasses = ["a", "b"]\n[features.amplitude]\n'
@@ -197,19 +187,6 @@ def test_values_are_taken_over(tmp_path: Path) -> None:
     assert study.estimator.params == {"C": 1, "on": True, "how": "x", "tol": 0.5}
     assert study.estimator.params["on"] is True
     assert isinstance(study.estimator.params["C"], int)
-
-
-TEXT = DEFAULT_STUDY.read_text(encoding="utf-8")
-
-
-def test_one_that_may_not_be_read(tmp_path: Path) -> None:
-    file = tmp_path / "x.toml"
-    file.write_text(TEXT, encoding="utf-8")
-    file.chmod(0)
-    done = shortloop(tmp_path, "study", "x.toml")
-    assert done.returncode == 1
-    assert "cannot be read (Permission denied)" in done.stderr
-    assert "Traceback" not in done.stderr
 
 
 def test_folder_is_relative_to_the_study_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

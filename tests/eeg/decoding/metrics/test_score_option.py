@@ -151,26 +151,6 @@ def test_all_areas(settings: EstimatorSettings, make: Callable[[], BaseEstimator
             assert plane[t, b] == pytest.approx(mean_of(models[b], decoded[t], truth, within), abs=1e-9)
 
 
-@pytest.mark.parametrize("score", ["accuracy", "balanced-accuracy"])
-def test_counted_scores_equal_scikit_learns(score: Score) -> None:
-    train, labels, test, test_labels = phases(3)
-    folds = stratified_folds(labels, FOLDS, 0)
-    settings, make = ESTIMATORS[3]
-    models = the_long_way(make, train, labels, folds)
-    known: dict[str, Any] = {"n_classes": 3, "decoding": DECODING, "estimator": settings, "score": score}
-    curve, plane = retrained_scores(train, labels, folds, test, test_labels, within=False, **known)
-    assert plane is not None
-    for b, bin_models in enumerate(models):
-        said = np.empty_like(labels)
-        for rows, scaler, model in bin_models:
-            said[rows] = model.predict(scaler.transform(train[b][rows]))
-        scorer = balanced_accuracy_score if score == "balanced-accuracy" else accuracy_score
-        assert curve[b] == pytest.approx(100 * scorer(labels, said))
-        for t, x in enumerate(test):
-            each = [of_scikit_learn(m, s.transform(x), test_labels, score) for _, s, m in bin_models]
-            assert plane[t, b] == pytest.approx(np.mean(each))
-
-
 @pytest.mark.parametrize("scaling", ["separate", "training"])
 @pytest.mark.parametrize(
     "settings",

@@ -200,18 +200,6 @@ def test_equal_to_scikit_learn(seed: int, n_classes: int, tied: bool) -> None:
         assert found[i, a, b] == pytest.approx(expected(decisions[a, b], shuffled[i]), abs=1e-12)
 
 
-@pytest.mark.parametrize("n_classes", [2, 3, 4])
-def test_probabilities_are_scored_as_by_the_scorer_roc_auc_ovr(n_classes: int) -> None:
-    rng = np.random.default_rng(n_classes)
-    labels = rng.permutation(np.tile(np.arange(n_classes), 9))
-    logarithms = rng.standard_normal((len(labels), n_classes)) + np.eye(n_classes)[labels]
-    probabilities = softmax(logarithms, axis=1)
-    given_scores = probabilities[:, 1] if n_classes == 2 else probabilities
-    wanted = roc_auc_score(labels, given_scores, multi_class="ovr")
-    for decisions in (probabilities, log_odds(logarithms.T).T):
-        assert areas(decisions, labels[np.newaxis])[0] == pytest.approx(wanted, abs=1e-12)
-
-
 def test_log_odds_are_those_of_a_softmax() -> None:
     logarithms = np.random.default_rng(0).standard_normal((4, 5, 7))
     probabilities = softmax(logarithms, axis=0)
@@ -351,14 +339,3 @@ def test_the_interval_is_that_of_scipy() -> None:
     ).confidence_interval  # fmt: skip
     assert low[0] == pytest.approx(100 * of_scipy.low, abs=1.7)  # trials are whole: a step is 1.7
     assert high[0] == pytest.approx(100 * of_scipy.high, abs=1.7)
-
-
-def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
-    rng = np.random.default_rng(5)
-    labels, inside = np.repeat([0, 1], 40), 0
-    for _ in range(400):
-        predicted = np.where(rng.random((1, 80)) < np.where(labels == 0, 0.8, 0.6), labels, 1 - labels)
-        votes = cross_validated_votes(predicted, 2)
-        low, high = bootstrap_interval("balanced-accuracy", votes, labels, draws=400, level=0.95, rng=rng)
-        inside += int(low[0] <= 70 <= high[0])
-    assert 0.91 <= inside / 400 <= 0.98

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,10 +10,6 @@ from refusal import refusal
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import RidgeClassifier
 
-from shortloop.eeg.decoding.batched.closed_form import train_machines
-from shortloop.eeg.decoding.batched.scores import Labellings
-from shortloop.eeg.decoding.estimators.lda import LdaSettings
-from shortloop.eeg.decoding.estimators.ridge import RidgeSettings
 from shortloop.eeg.decoding.solvers.lda import lda_weights
 from shortloop.eeg.decoding.solvers.ridge import ridge_weights
 
@@ -191,29 +185,3 @@ def test_constant_and_repeated_features_and_trials_and_a_trial_alone(n_features:
     check_ridge(np.concatenate([x, x]), np.concatenate([labellings, labellings], axis=1), 0.5)
     rng = np.random.default_rng(5)
     check_ridge(rng.standard_normal((31, 8)), np.repeat([0, 1], [30, 1])[np.newaxis], 1.0)
-
-
-@pytest.mark.parametrize("n_features", [7, 120])
-@pytest.mark.parametrize("n_classes", [2, 3])
-@pytest.mark.parametrize("estimator", [RidgeSettings(kind="ridge", alpha=0.7), LdaSettings()])
-def test_folds_of_many_labellings(estimator: Any, n_classes: int, n_features: int) -> None:
-    """LDA has a machine for each class but the first, which tells it from the first."""
-    is_lda = isinstance(estimator, LdaSettings)
-    rng = np.random.default_rng(n_features)
-    labels = np.stack([rng.permutation(np.arange(60) % n_classes) for _ in range(4)])
-    x = (2.0 + rng.standard_normal((60, n_features))).astype(np.float32)
-    folds = np.arange(60) // 20
-    for fold, machines in enumerate(train_machines(x, Labellings(labels, folds, n_classes, 3), estimator)):
-        train = folds != fold
-        exact = x.astype(np.float64)
-        scaled = (exact - exact[train].mean(axis=0)) / exact[train].std(axis=0)
-        coordinates = machines.coordinates(x[np.newaxis], "training")
-        for p, each in enumerate(labels):
-            found = coordinates @ machines.weights[:, :, p]
-            if is_lda:
-                model = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.1)
-                theirs = model.fit(scaled[train], each[train]).decision_function(scaled).reshape(60, -1)
-                theirs = theirs if n_classes == 2 else theirs[:, 1:] - theirs[:, :1]
-            else:
-                theirs = of_ridge(scaled[train], each[train], 0.7, scaled)[:, 1 if n_classes == 2 else 0 :]
-            np.testing.assert_allclose(found, theirs, rtol=1e-10, atol=1e-10 * np.abs(theirs).max())

@@ -13,8 +13,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import LinearSVC
 
-from shortloop.eeg.decoding.batched.scores import Labellings
-from shortloop.eeg.decoding.batched.svm import train_machines
 from shortloop.eeg.decoding.estimators.linear_svm import LinearSvmSettings
 from shortloop.eeg.decoding.models import Fitted
 from shortloop.eeg.decoding.solvers.svm import solve
@@ -145,21 +143,6 @@ def test_stopping_short_is_said() -> None:
         LinearSvmSettings().fit(x, labels)
 
 
-@pytest.mark.slow
-def test_default_tolerance_changes_few_predictions() -> None:
-    # Both solvers stop within 1e-4 of the optimum, at different places.
-    differ, total = 0, 0
-    for seed in range(60):
-        x, labels, rng = problem(seed, 2 + seed % 4, 200, 0.15, (20, 30))
-        fresh = rng.standard_normal((400, 200))
-        search = GridSearchCV(
-            LinearSVC(loss="hinge", random_state=0), {"C": [1e-4, 1e-3, 1e-2]}, cv=StratifiedKFold(5)
-        ).fit(x, labels)
-        differ += int((LinearSvmSettings().fit(x, labels).predict(fresh) != search.predict(fresh)).sum())
-        total += len(fresh)
-    assert differ <= 0.002 * total, f"{differ} of {total}"
-
-
 @pytest.mark.parametrize("C", [1e-3, 0.1, 100.0])
 def test_decisions_are_those_of_the_coefficients_with_trials_left_out(C: float) -> None:
     """The solver adds several steps to decisions at a time, and copies products of training trials only."""
@@ -281,22 +264,3 @@ def test_default_tolerance_changes_few_predictions_of_interior() -> None:
             differ += int(((found[:, p] > 0) != (expected > 0)).sum())
             total += len(fresh)
     assert differ <= 0.002 * total, f"{differ} of {total}"
-
-
-@pytest.mark.parametrize(("n_features", "C"), [(10, 1.0), (10, 1e-4), (60, 1e-2), (150, 1.0)])
-def test_whichever_way_is_cheaper(n_features: int, C: float) -> None:
-    # Few features, many, more than trials: decisions are the same machines'.
-    rng = np.random.default_rng(n_features)
-    labels = np.stack([rng.permutation(np.arange(100) % 2) for _ in range(3)])
-    x = 5.0 + 3.0 * rng.standard_normal((100, n_features))
-    folds = np.arange(100) // 50
-    labellings = Labellings(labels, folds, 2, 2)
-    for fold, machines in enumerate(train_machines(x, labellings, LinearSvmSettings(C=(C,), tol=1e-9))):
-        train = folds != fold
-        scaled = (x - x[train].mean(axis=0)) / x[train].std(axis=0)
-        rows = np.concatenate([scaled, np.ones((100, 1))], axis=1)
-        coordinates = machines.coordinates(x[np.newaxis], "training")
-        for p, each in enumerate(labels):
-            expected = rows @ by_sklearn_of_interior(rows[train], np.where(each == 1, 1.0, -1.0)[train], C)
-            found = coordinates @ machines.weights[:, 0, p]
-            np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)

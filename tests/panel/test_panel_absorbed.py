@@ -175,16 +175,6 @@ def test_what_effects_explain_is_not_fitted(defect: str) -> None:
     assert found.fits()["status"].tolist() == [status] * 2
 
 
-def test_groups_alone_have_the_same_bits() -> None:
-    frame = rows(3)
-    asked: dict[str, Any] = {"model": "ols", "formula": "y ~ x + k | firm + year", "tests": ["x = 1"]}
-    found = fit_frame(frame, "g", **asked)
-    for g, (_, part) in enumerate(frame.groupby("g")):
-        alone = fit_frame(part, "g", **asked)
-        for name, values in found.arrays.items():
-            np.testing.assert_array_equal(values[g], alone.arrays[name][0], err_msg=name)
-
-
 @pytest.mark.parametrize("effects", [("firm",), ("firm", "year")])
 def test_residuals_of_rows(effects: tuple[str, ...]) -> None:
     frame = rows(4).dropna()

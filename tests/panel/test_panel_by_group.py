@@ -82,17 +82,6 @@ def test_a_group_that_cannot_be_computed_does_not_keep_others_from_it(wages: pd.
     assert np.isnan(found.arrays["params"][[0, 4]]).all()
 
 
-def test_a_group_of_its_own_is_no_other(wages: pd.DataFrame) -> None:
-    """To the bit, also where expressions make texts or categories, which are evaluated alone."""
-    frame = wages.assign(kind=wages["year"].map(lambda year: "ab"[year % 2]) + wages["union"].astype(str))
-    for formula in ("lwage ~ C(pd.cut(exper, 3))", "lwage ~ C(kind == kind.mode()[0]) + scale(exper)"):
-        found = fit_frame(frame, ["year"], model="ols", formula=formula)
-        for group, (_, part) in enumerate(frame.groupby("year")):
-            alone = fit_frame(part, ["year"], model="ols", formula=formula)
-            assert coefficients(found, group) == coefficients(alone, 0)
-            assert alone.fits()["status"].tolist() == [found.fits()["status"][group]]
-
-
 @pytest.mark.parametrize(
     "expression",
     [

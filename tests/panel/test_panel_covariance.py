@@ -193,13 +193,3 @@ def test_two_rows_at_one_time_have_no_order(model: str) -> None:
 def test_settings_that_cannot_be(asked: dict[str, Any], said: str) -> None:
     with refusal("", said):
         fit_frame(rows(0), ["g"], model="ols", formula="y ~ x", **asked)
-
-
-def test_groups_alone_have_the_same_bits() -> None:
-    frame = rows(3, groups=4)
-    for asked in ({"covariance": "HAC", "time": "t"}, {"covariance": "cluster", "clusters": ("c", "d")}):
-        found = fit_frame(frame, ["g"], model="ols", formula="y ~ x + z", **asked)
-        for g, (_, part) in enumerate(frame.groupby("g")):
-            alone = fit_frame(part, ["g"], model="ols", formula="y ~ x + z", **asked)
-            for name, values in found.arrays.items():
-                np.testing.assert_array_equal(values[g], alone.arrays[name][0], err_msg=name)

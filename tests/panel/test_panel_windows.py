@@ -68,14 +68,15 @@ WINDOWS: tuple[dict[str, Any], ...] = (
     {"window": 40, "step": 9},
     {"window": 30, "min_rows": 12, "step": 7},
     {"window": "expanding", "min_rows": 25, "step": 10},
+    {},  # groups
 )
 
 
 def check_alone(found: Results, frame: pd.DataFrame, asked: dict[str, Any]) -> None:
-    """See that each window has the bits of a fit of its rows, given as a group."""
-    assert found.by == ("g", "first", "last")
-    for i, (key, first, last) in enumerate(found.keys):
-        part = frame[frame["g"] == int(key)].iloc[int(first) - 1 : int(last)]
+    """See that each window, or group, has the bits of a fit of its rows, given as a group."""
+    for i, (key, *ends) in enumerate(found.keys):
+        first, last = map(int, ends or (1, len(frame)))
+        part = frame[frame["g"] == int(key)].iloc[first - 1 : last]
         alone = fit_frame(part, "g", **asked)
         place = [found.names.index(name) for name in alone.names]
         for name, values in found.arrays.items():
@@ -87,12 +88,14 @@ def check_alone(found: Results, frame: pd.DataFrame, asked: dict[str, Any]) -> N
             np.testing.assert_array_equal(mine, alone.arrays[name][0], err_msg=f"{name}, window {i}")
 
 
-@pytest.mark.parametrize("windows", WINDOWS, ids=["rolling", "short at first", "expanding"])
+@pytest.mark.parametrize("windows", WINDOWS, ids=["rolling", "short at first", "expanding", "groups"])
 @pytest.mark.parametrize("name", ASKED)
 @pytest.mark.filterwarnings("ignore")
 def test_a_window_is_the_fit_of_its_rows(name: str, windows: dict[str, Any]) -> None:
     frame, asked = rows(), ASKED[name]
-    check_alone(fit_frame(frame, "g", **asked, **windows), frame, asked)
+    found = fit_frame(frame, "g", **asked, **windows)
+    assert found.by == (("g", "first", "last") if windows else ("g",))
+    check_alone(found, frame, asked)
 
 
 @given(

@@ -20,12 +20,12 @@ import xarray as xr
 from cases import first_cases
 from in_process import (
     InProcess,
-    compiled_by_units,
     cut_off_and_resumed,
     do_job,
     files_of,
     load_libraries,
     stage_of,
+    unit_in_a_fork,
     unit_of,
 )
 from refusal import refusal
@@ -213,9 +213,9 @@ def _write_mat(file: Path, seed: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def elsewhere() -> Iterator[ProcessPoolExecutor]:
-    """Another process, that has inherited nothing."""
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+def fresh() -> Iterator[ProcessPoolExecutor]:
+    """Another process, that has inherited nothing; it loads libraries, and does nothing but fork."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), load_libraries) as pool:
         yield pool
 
 
@@ -242,12 +242,15 @@ def test_every_stage_and_every_stage_that_grows_has_a_case() -> None:
 
 
 @each_case
-def test_plain_data_opens_in_any_process(jobs: Jobs, elsewhere: ProcessPoolExecutor, case: Case) -> None:
+def test_plain_data_opens_in_any_process(jobs: Jobs, fresh: ProcessPoolExecutor, case: Case) -> None:
+    """All is compiled when it is opened: processes that are forked then share it."""
     task = jobs.tasks[case]
     assert pickle.loads(pickle.dumps(task)) == task
     units = len(costs_of(open_stage(task)))
     if units:
-        here, there = unit_of(task, units // 2), elsewhere.submit(unit_of, task, units // 2).result()
+        here = unit_of(task, units // 2)
+        there, compiled = fresh.submit(unit_in_a_fork, task, units // 2).result()
+        assert compiled == set()
         assert here.keys() == there.keys()
         outputs = open_stage(task).outputs()
         for name, value in here.items():
@@ -255,21 +258,6 @@ def test_plain_data_opens_in_any_process(jobs: Jobs, elsewhere: ProcessPoolExecu
             assert pickle.dumps(there[name]) == pickle.dumps(value), name
             if name in outputs:  # which holds it exactly
                 np.testing.assert_array_equal(value.astype(outputs[name].dtype), value, err_msg=name)
-
-
-@pytest.fixture(scope="module")
-def fresh() -> Iterator[ProcessPoolExecutor]:
-    """Another process, which loads libraries, and does nothing but fork."""
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), load_libraries) as pool:
-        yield pool
-
-
-@each_stage
-def test_all_is_compiled_when_it_is_opened(jobs: Jobs, fresh: ProcessPoolExecutor, case: Case) -> None:
-    """Processes that are forked then share it, and do not load it again each."""
-    task = jobs.tasks[case]
-    if costs_of(open_stage(task)):
-        assert fresh.submit(compiled_by_units, task).result() == []
 
 
 @each_stage

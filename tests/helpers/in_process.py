@@ -205,17 +205,17 @@ def load_libraries() -> None:
         importlib.import_module(name)
 
 
-def compiled_by_units(task: Task) -> list[str]:
-    """What numba compiles, or loads, when a fork of this process computes its first unit of a job."""
+def unit_in_a_fork(task: Task, unit: int) -> tuple[dict[str, Any], set[str]]:
+    """What a unit gives in a fork of this process, and what numba compiles, or loads, to compute it."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
-        return pool.submit(_compiled_by_units, task).result()
+        return pool.submit(_unit_and_compiled, task, unit).result()
 
 
-def _compiled_by_units(task: Task) -> list[str]:
-    stage = open_stage(task)
+def _unit_and_compiled(task: Task, unit: int) -> tuple[dict[str, Any], set[str]]:
+    open_stage(task)
     before = _signatures()
-    stage.compute(0)
-    return sorted(_signatures() - before)
+    given = unit_of(task, unit)
+    return given, _signatures() - before
 
 
 def _signatures() -> set[str]:

@@ -87,7 +87,7 @@ soak: $(READY)
 		tests/live/test_live_cluster_faults.py tests/live/test_live_property.py \
 		tests/live/test_live_property_eeg.py tests/live/test_live_property_panel.py \
 		tests/live/test_live_property_units.py \
-		tests/eeg tests/panel/test_panel_judged.py
+		tests/eeg tests/panel
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks $(PARTS) --participants $(PARTICIPANTS) --runs $(RUNS) $(if $(QUICK),--quick) \

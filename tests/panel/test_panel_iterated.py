@@ -84,7 +84,7 @@ def problems(draw: st.DrawFn) -> tuple[tuple[str, str], FloatArray, FloatArray]:
 
 
 @given(problems())
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_it_is_what_statsmodels_says(problem: tuple[tuple[str, str], FloatArray, FloatArray]) -> None:
     kind, x, y = problem
     found = mine(kind, x, y)
@@ -97,7 +97,7 @@ def test_it_is_what_statsmodels_says(problem: tuple[tuple[str, str], FloatArray,
 
 
 @given(problems(), st.sampled_from(["HC0", "HC1", "HC2", "HC3", "cluster"]), st.integers(2, 30))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_covariances_that_allow_for_errors_that_differ(
     problem: tuple[tuple[str, str], FloatArray, FloatArray], covariance: str, clusters: int
 ) -> None:
@@ -135,18 +135,6 @@ def test_what_is_not_special_is_vouched_for(kind: tuple[str, str]) -> None:
             assert kind in bounded
             assert found.reasons[0] == Reason.OUTSIDE
     assert vouched >= 3
-
-
-@pytest.mark.parametrize("unit", [1e-5, 1e-3, 1.0, 1e3, 1e4, 1e5, 1e8, 1e9, 1e10, 1e12])
-def test_quasi_separation_is_left_out_in_any_unit(unit: float) -> None:
-    rng = np.random.default_rng(1)
-    a = np.repeat([0.0, 1.0], 40)
-    y = np.where(a == 1, 1.0, rng.integers(0, 2, 80))
-    other = rng.standard_normal(80)
-    for columns in ([a], [np.ones(80), a], [a, other], [np.ones(80), a, other]):
-        for x in (unit * np.column_stack(columns), np.column_stack([*columns[:-1], unit * columns[-1]])):
-            for kind in (KINDS[0], ("binomial", "logit")):
-                assert mine(kind, x, y).reasons[0] != Reason.VOUCHED
 
 
 def test_spector() -> None:

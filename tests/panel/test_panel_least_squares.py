@@ -108,7 +108,7 @@ def problems(draw: st.DrawFn) -> tuple[FloatArray, FloatArray, dict[str, Any]]:
 
 
 @given(problems())
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_it_is_what_statsmodels_says(problem: tuple[FloatArray, FloatArray, dict[str, Any]]) -> None:
     x, y, more = problem
     mine = one(x, y, **more)
@@ -221,7 +221,7 @@ def far_from_zero(draw: st.DrawFn) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 @given(far_from_zero())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_deviations_from_means_have_all_digits(problem: tuple[FloatArray, FloatArray, FloatArray]) -> None:
     x, y, weights = problem
     found = one(x, y, weights=weights)

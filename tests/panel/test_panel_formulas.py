@@ -93,14 +93,6 @@ def test_factors_with_missing_values(factor: str) -> None:
     )
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_random_formulas(seed: int) -> None:
-    rng = np.random.default_rng([seed, 3])
-    usable = [each for each in FACTORS if "hashed" not in each and "pd.cut(z" not in each]
-    chosen = [str(each) for each in rng.choice(usable, 2, replace=False)]
-    same_as_formulaic(nasty(seed), "g", f"y ~ {' + '.join(chosen)}", 0)
-
-
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("kind", ["int64", "Int64", "decimal", "str"])
 def test_large_whole_numbers_are_told_apart(kind: str, missing: bool) -> None:
@@ -253,19 +245,6 @@ def test_the_order_is_that_of_all_texts(texts: set[str], parts: list[set[int]], 
             merge_terms([(tuple(n for n, _ in part), tuple(t for _, t in part)) for part in order])
             == expected
         )
-
-
-def test_texts_that_never_meet_and_orders_that_contradict_each_other() -> None:
-    parts = [
-        (("Intercept", "z[T.b c]"), (0, 1)),
-        (("Intercept", "z[T.b]", "a[T.y]"), (0, 1, 2)),
-        (("Intercept", "a[T.x]"), (0, 2)),
-    ]
-    names, terms = merge_terms(parts)
-    assert names == ("Intercept", "z[T.b]", "z[T.b c]", "a[T.x]", "a[T.y]")
-    assert terms == (0, 1, 1, 2, 2)
-    names, _ = merge_terms([(("a", "b"), (0, 0)), (("b", "a"), (0, 0))])
-    assert sorted(names) == ["a", "b"]
 
 
 WORDS = st.sampled_from(["a", "b", "x1", "_", "I", "Q", "C", "np", "True", "class", "lambda", "e1", "in"])

@@ -152,21 +152,6 @@ def test_codes_that_are_floats_as_some_are_missing(tmp_path: Path, rows: pd.Data
     assert 'formula = "invest ~ value"' in found.settings
 
 
-def test_of_several_the_one_with_the_most_groups(tmp_path: Path, rows: pd.DataFrame) -> None:
-    firms = rows["firm"].str[1:].astype(int)
-    rows = rows.assign(
-        industry=firms.map(lambda firm: "ABCD"[firm % 4]),
-        sex=firms.map(lambda firm: "mf"[firm % 2]),
-        region=firms.map(lambda firm: "NSW"[firm % 3]),
-    )
-    rows.to_csv(tmp_path / "a.csv", index=False)
-    found = look(tmp_path / "a.csv", tmp_path / "new")
-    assert found is not None
-    assert 'by = ["firm"]  # 20 groups of 10 rows; others that could be: region, industry, sex, year' in (
-        found.settings
-    )
-
-
 def test_a_table_as_it_is_written_elsewhere(tmp_path: Path, rows: pd.DataFrame) -> None:
     rows = rows.rename(columns={"invest": "net invest", "value": "größe.m"}).assign(firm="Ü" + rows["firm"])
     (tmp_path / "a.csv").write_text(rows.to_csv(index=False, sep=";", decimal=","), encoding="cp1252")

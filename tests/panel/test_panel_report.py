@@ -25,7 +25,6 @@ from shortloop.panel.frame import fit_frame
 from shortloop.panel.report.content import ALPHA, Content, Shown, coefficient_numbers, coefficients_csv
 from shortloop.panel.report.panel_page import (
     _coefficients,
-    _estimates,
     drawings,
     estimates_figure,
     page_of,
@@ -114,22 +113,6 @@ def test_numbers_beside_the_figures_are_those_that_are_drawn() -> None:
     shown.arrays["status"][:] = Status.SINGULAR  # none is to be relied on
     shown = replace(shown, arrays={**shown.arrays, "bse": shown.arrays["pvalues"]})
     assert {cell for row in _coefficients(shown).rows for cell in row.cells} == {"–"}
-
-
-@pytest.mark.parametrize(
-    ("quartiles", "expected"),
-    [
-        ((-0.0000431, -0.02758, 0.0264), ("0.000", "−0.028 to 0.026")),
-        ((0.9942, 0.86, 1.141), ("0.99", "0.86 to 1.14")),
-        ((-123456.0, -223456.0, -23456.0), ("−123,456", "−223,456 to −23,456")),
-        ((3.0e-9, 1.0e-9, 5.0e-9), ("3e−09", "1e−09 to 5e−09")),
-        ((2.5, 2.5, 2.5), ("2.5", "2.5 to 2.5")),
-        ((0.0, 0.0, 0.0), ("0.0", "0.0 to 0.0")),
-        ((1.0e9, -3.0e9, 2.0e9), ("1e+09", "−3e+09 to 2e+09")),
-    ],
-)
-def test_digits_tell_groups_apart(quartiles: tuple[float, float, float], expected: tuple[str, str]) -> None:
-    assert _estimates(*quartiles) == expected
 
 
 NUMBERS = st.floats(-1e6, 1e6) | st.just(float("nan"))

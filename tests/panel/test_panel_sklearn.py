@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -235,12 +234,6 @@ def test_a_run_has_tables_of_scores_models_pages_and_a_report(tmp_path: Path) ->
         "scores.parquet",
         "predictions.parquet",
     ]
-
-
-def test_an_own_module_is_imported_by_its_name() -> None:
-    assert HERE in sys.modules
-    found = fitted(shops(), f"{HERE}.Fussy", "paid ~ x", "shop", arguments={"limit": -1.0})
-    assert {*found.fits()["status"]} == {"fitted"}
 
 
 @pytest.mark.parametrize(

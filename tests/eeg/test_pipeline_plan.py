@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from pathlib import Path
 
@@ -136,37 +135,6 @@ def run_with(exax: Exax, study: Study, file: Path = DEFAULT_STUDY) -> Executor:
         pipeline(StudyRun(run, study, file))
         store.index.put_in_places(lookup.places)
     return run
-
-
-def test_runs_build_what_plans_count(project: Path, study: Study, capsys: pytest.CaptureFixture[str]) -> None:
-    plan = plan_of(study, DEFAULT_STUDY)
-    exax = Exax(project, {})
-    run = run_with(exax, study)
-    built, planned = ([(job.stage, job.partition) for job in each.jobs] for each in (run, plan))
-    assert built == planned
-    assert len(exax.asked) == expected_jobs(2, 2)
-    assert all(job.fresh and job.seconds == 0.25 for job in run.jobs)
-    assert len({job.job for job in run.jobs}) == len(run.jobs)
-    said = capsys.readouterr().out
-    assert "what exax says" not in said
-    assert len(re.findall(r"built \S+ +\S* +main-\d+ +0\.2 s", said)) == len(run.jobs)
-
-
-def test_jobs_get_the_ids_of_what_they_are_made_from(project: Path, study: Study) -> None:
-    exax = Exax(project, {})
-    run = run_with(exax, study)
-    by_id = {job.job: job for job in run.jobs}
-    for (method, options, jobs), built in zip(exax.asked, run.jobs):
-        assert method == built.stage
-        assert options.get("partition") == built.partition
-        above = [by_id[one] for each in jobs.values() for one in (each if isinstance(each, list) else [each])]
-        if method in ("check", "individual", "group", "report"):
-            of_everybody = ("individual", "group", "check")
-            assert {job.partition for job in above if job.stage not in of_everybody} == {"S01", "S02"}
-        else:
-            assert {job.partition for job in above} <= {built.partition}
-    permuted = [jobs for method, _, jobs in exax.asked if method == "permute"]
-    assert all(set(jobs) == {"models", "applied"} for jobs in permuted)
 
 
 def test_where_the_files_are_is_in_no_key(thesis: Path) -> None:

@@ -108,24 +108,6 @@ def test_numbers_of_pyfixest_on_real_data(effects: str, covariance: str) -> None
     np.testing.assert_allclose(found.arrays["bse"][0], errors, rtol=1e-7)
 
 
-@pytest.mark.parametrize("covariance", ["unadjusted", "robust", "clustered"])
-def test_numbers_of_linearmodels(covariance: str) -> None:
-    absorbing = pytest.importorskip("linearmodels.iv.absorbing").AbsorbingLS
-    frame = rows(0).dropna()
-    asked: dict[str, Any] = {
-        "unadjusted": {},
-        "robust": {"covariance": "HC1"},
-        "clustered": {"covariance": "cluster", "clusters": "c"},
-    }[covariance]
-    found = fit_frame(frame, "g", model="ols", formula="y ~ x + z | firm + year", **asked)
-    for g, (_, part) in enumerate(frame.groupby("g")):
-        how = {"clusters": part["c"]} if covariance == "clustered" else {}
-        made = absorbing(part["y"], part[["x", "z"]], absorb=part[["firm", "year"]].astype("category"))
-        theirs = made.fit(cov_type=covariance, debiased=True, **how)
-        np.testing.assert_allclose(found.arrays["bse"][g], theirs.std_errors, rtol=1e-7)
-        assert found.arrays["rsquared"][g] == pytest.approx(theirs.rsquared, rel=1e-7)
-
-
 def test_few_clusters_are_left_to_statsmodels() -> None:
     frame = rows(1).assign(c=lambda d: d["c"] % 4)
     asked: dict[str, Any] = {"covariance": "cluster", "clusters": "c"}

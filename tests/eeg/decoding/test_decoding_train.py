@@ -196,30 +196,6 @@ def test_votes_on_another_phase(scaling: str, estimator: EstimatorSettings, seed
     np.testing.assert_array_equal(np.stack(refit, axis=1), expected)
 
 
-@pytest.mark.parametrize("scaling", ["separate", "training"])
-@pytest.mark.parametrize("estimator", [LinearSvmSettings(), LDA])
-def test_votes_within_one_phase_are_of_held_out_trials(scaling: str, estimator: EstimatorSettings) -> None:
-    data, labels = recordings(4)
-    folds = stratified_folds(labels, FOLDS, 0)
-    kwargs = settings(scaling, estimator)
-    models = train_all(data, labels, folds, **kwargs)
-    given = folds, *stacked(models)
-    votes = np.stack([apply_held_out(apply_weights, x, *given, scaling=scaling) for x in data])
-    expected = np.zeros_like(votes)
-    for b, x in enumerate(data):
-        for fold, model in fold_models(x, labels, folds, **kwargs):
-            held_out = np.flatnonzero(folds == fold)
-            for test_bin, y in enumerate(data):
-                predicted = model.fitted.predict(model.scale(y[held_out]))
-                expected[test_bin, b, held_out, predicted] += 1
-    np.testing.assert_array_equal(votes, expected)
-    assert votes.sum(axis=-1).max() == 1
-    # A bin's classifiers on their own bin are its cross-validation.
-    for b, bin_models in enumerate(models):
-        own = cross_validated_votes(bin_models.predicted, CLASSES)
-        np.testing.assert_array_equal(votes[b, b], own)
-
-
 def test_only_held_out_trials_reach_a_classifier() -> None:
     # Each fold's classifier says its own class of everything, so a vote tells whose it is.
     folds = np.array([0, 1, 2, 2, 1, 0])

@@ -382,30 +382,6 @@ def test_noise_of_an_empty_room_is_of_nobody(tmp_path: Path, form: str) -> None:
     runnable(file)
 
 
-def test_versions_of_a_recording_are_asked_about(tmp_path: Path) -> None:
-    """Two acquisitions of the same trials: noise would be decoded, as each trial is there twice."""
-    row = "{onset}\tn/a\t{number}\tshow_face\t{word}\t{number}\t1{of}\tf074.bmp"
-    bids(tmp_path / "data", FACES.replace("face_type", "trial_type"), row.replace("show_cross", "cross"))
-    for file in [*(tmp_path / "data").rglob("sub-*_task-game*")]:
-        text = file.read_bytes()
-        for name in ("acq-left", "acq-right"):
-            header = file.suffix in (".vhdr", ".vmrk")
-            changed = text.replace(b"task-game", f"task-game_{name}".encode()) if header else text
-            file.with_name(file.name.replace("game", f"game_{name}")).write_bytes(changed)
-        file.unlink()
-    found, file = proposed_study(tmp_path / "data", classes='["face", "house"]')
-    assert 'Found: acq: "left", "right".' in found.questions[0]
-    (problem,) = {each.problem for each in open_all(file, silent).problems}
-    assert "the game phase are not runs" in problem
-    lines = file.read_text().splitlines()
-    at = int(found.questions[0].rpartition("Line ")[2].split()[0]) - 1
-    lines[at] = lines[at].removeprefix("# ")
-    file.write_text("\n".join(lines))
-    opened = open_all(file, silent)
-    assert opened.problems == ()
-    assert "48 × face, 48 × house" in opened.said, "each trial once, of two participants"
-
-
 def test_recordings_of_bci2000(tmp_path: Path) -> None:
     for who in ("AA", "BB"):
         for run in (1, 2):

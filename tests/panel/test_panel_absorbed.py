@@ -1,4 +1,4 @@
-"""Absorbed effects are those of dummies in statsmodels, and of pyfixest and linearmodels."""
+"""Absorbed effects are those of dummies in statsmodels, and of pyfixest."""
 
 from __future__ import annotations
 

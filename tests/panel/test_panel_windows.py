@@ -148,7 +148,7 @@ OTHERS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", [*ASKED, *OTHERS])
+@pytest.mark.parametrize("name", ["plain", "lags", "logit", *OTHERS])
 @pytest.mark.filterwarnings("ignore")
 def test_time_orders_windows(name: str) -> None:
     frame, asked = rows(2), {**ASKED, **OTHERS}[name]

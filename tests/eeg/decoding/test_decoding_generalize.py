@@ -1,4 +1,4 @@
-"""The harder null: with the true labels it is the analysis itself, and that is MNE's generalization."""
+"""The harder null: with the true labels it is the analysis itself."""
 
 from __future__ import annotations
 

@@ -92,15 +92,6 @@ def test_folders_of_ctf(tmp_path: Path) -> None:
     assert len(epochs.data) == 16
 
 
-def test_a_recording_that_is_cut_short_is_refused(folder: Path, tmp_path: Path) -> None:
-    shutil.copytree(folder, tmp_path / "copy")
-    (file,) = settings().find(tmp_path / "copy", "02", "study")
-    samples = max(dict(settings().together(file)).values(), key=lambda path: path.stat().st_size)
-    samples.write_bytes(samples.read_bytes()[: samples.stat().st_size // 2])
-    with refusal("truncated" if file.suffix != ".set" else "cannot be read", file=file):
-        read("bids", [file], participant="02")
-
-
 @pytest.mark.apart
 def test_warnings_name_no_folder_of_links(folder: Path, tmp_path: Path) -> None:
     """By which recordings are read, and which is another each time."""
@@ -230,23 +221,6 @@ def test_what_is_said_of_a_recording_belongs_to_it(folder: Path) -> None:
         assert inherited not in dict(settings().together(settings().find(folder, "01", "test")[0])).values()
     finally:
         inherited.unlink()
-
-
-def test_events_of_the_folder_count(folder: Path) -> None:
-    (file,) = settings().find(folder, "02", "study")
-    before = read("bids", [file], participant="02")
-    table = next(path for name, path in settings().together(file) if name.endswith("events.tsv"))
-    whole = table.read_text()
-    lines = whole.splitlines()
-    one = next(line for line in lines if "face" in line)
-    try:
-        table.write_text("\n".join([line for line in lines if "face" not in line or line == one]) + "\n")
-        after = read("bids", [file], participant="02")
-    finally:
-        table.write_text(whole)
-    assert before.channels == NAMES[:6]
-    assert after.labels.tolist().count(0) == 1 < before.labels.tolist().count(0)
-    assert after.labels.tolist().count(1) == before.labels.tolist().count(1)
 
 
 def rewritten(root: Path, tmp_path: Path, change: Any) -> Path:

@@ -9,7 +9,6 @@ from typing import Any
 
 import mne
 import numpy as np
-import pandas as pd
 import pytest
 from eeg_recordings import exported, make_raw, read, warned
 from hypothesis import given, settings
@@ -224,17 +223,6 @@ def npz(folder: Path, times: np.ndarray) -> Path:
     return folder / "S1.npz"
 
 
-def csv(folder: Path, scale: float) -> Path:
-    raw = make_raw()
-    table = pd.DataFrame(raw.get_data(picks="eeg").T * 1e6, columns=raw.ch_names[:6])
-    table.insert(0, "timestamps", 1.7e9 + raw.times * scale)
-    table["marker"] = ""
-    for onset, name in zip(raw.annotations.onset, raw.annotations.description):
-        table.loc[round(onset * raw.info["sfreq"]), "marker"] = name
-    table.to_csv(folder / "S1.csv", index=False)
-    return folder / "S1.csv"
-
-
 @pytest.mark.parametrize("rate", [128, 250, 512, 1000, 2048])
 def test_epochs_with_times_in_ms(tmp_path: Path, rate: int) -> None:
     times = np.arange(-0.2, 0.8, 1 / rate)
@@ -259,15 +247,6 @@ def test_what_the_study_says_of_times_is_believed(tmp_path: Path) -> None:
     assert read("npz", [npz(tmp_path, np.arange(-20, 120) / 3.9)], events=EVENTS).sfreq == pytest.approx(3.9)
     with refusal("are no times"):
         read("npz", [npz(tmp_path, np.arange(300))], events=EVENTS)
-
-
-@pytest.mark.parametrize(("scale", "unit"), [(1e3, "ms"), (1e6, "us")])
-def test_text_with_times_in_ms(tmp_path: Path, scale: float, unit: str) -> None:
-    file = csv(tmp_path, scale)
-    with refusal("times are in another unit than seconds", "128 Hz with times in "):
-        read("csv", [file])
-    right = read("csv", [csv(tmp_path, 1.0)])
-    np.testing.assert_allclose(read("csv", [csv(tmp_path, scale)], time_unit=unit).data, right.data)
 
 
 def test_a_rate_in_khz_is_refused_and_long_windows_are_taken(tmp_path: Path) -> None:

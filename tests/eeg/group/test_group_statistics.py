@@ -11,7 +11,6 @@ from mne.stats.cluster_level import _find_clusters
 from scipy import ndimage, stats
 
 import shortloop.eeg.group.statistics as room
-from shortloop.eeg.decoding.metrics.scores import accuracy_scores
 from shortloop.eeg.group import maps as level_maps
 from shortloop.eeg.group.maps import own_level
 from shortloop.eeg.group.settings import GroupSettings
@@ -178,9 +177,6 @@ def test_shapes_that_do_not_fit_are_refused() -> None:
         group_statistics(observed, [m[:3] for m in permuted], chance=CHANCE, settings=flips)
 
 
-SIZES = (24, 4, 2)
-
-
 def test_the_mean_of_all_maps(monkeypatch: pytest.MonkeyPatch) -> None:
     maps = np.random.default_rng(0).normal(50, 5, (40, 3, 4))
     whole = own_level(maps[0], maps[1:])
@@ -225,35 +221,6 @@ def test_scores_from_0_to_1_are_tested_as_those_in_percent(participants: int) ->
     np.testing.assert_array_equal(found.p_max, percent.p_max)
     assert found.expected is None  # one level for all needs no map of it
     np.testing.assert_array_equal(found.level_of_chance, np.full(6, 0.5))
-
-
-LABELS = np.repeat([0, 1, 2], SIZES)
-
-
-def uninformed(rng: np.random.Generator) -> np.ndarray:
-    """Votes that know nothing but how large classes are: some bins name the largest one nearly always."""
-    lean = rng.uniform(0.2, 1.0, (9, 1))
-    drawn = rng.random((9, len(LABELS)))
-    predicted = np.where(drawn < lean, 0, np.where(drawn < (1 + lean) / 2, 1, 2))
-    votes: np.ndarray = (predicted[..., np.newaxis] == np.arange(3)).astype(np.uint8)
-    return votes
-
-
-def accuracies(votes: np.ndarray, rng: np.random.Generator, permutations: int) -> np.ndarray:
-    """Observed, then permuted."""
-    return accuracy_scores(votes, np.stack([LABELS, *(rng.permutation(LABELS) for _ in range(permutations))]))
-
-
-def test_error_rate_of_accuracy_with_classes_of_different_size() -> None:
-    smallest = []
-    for group in range(150):
-        rng = np.random.default_rng([4, group])
-        maps = np.stack([accuracies(uninformed(rng), rng, 39) for _ in range(6)])
-        observed, permuted = maps[:, 0], list(maps[:, 1:])
-        levels = np.stack([own_level(*each) for each in zip(observed, permuted)])
-        smallest.append(group_statistics(observed, permuted, chance=levels, settings=PLAIN).p_max.min())
-    low, high = stats.binom.ppf([0.001, 0.999], 150, 0.1)
-    assert low <= (np.array(smallest) <= 0.1).sum() <= high
 
 
 SHAPES = [(15,), (7, 9)]

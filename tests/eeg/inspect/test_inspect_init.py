@@ -67,17 +67,15 @@ def test_the_column_of_trialinfo_that_looks_like_codes_is_taken(tmp_path: Path, 
     assert_it_runs(tmp_path, classes=("11", "12"))
 
 
-def with_both_phases(folder: Path, form: str, classes: int = 2) -> None:
-    """Recordings whose events have names of their phases, and numbers if there are more classes."""
+def with_both_phases(folder: Path, form: str) -> None:
+    """Recordings whose events have names of their phases."""
     for who in ("P1", "P2"):
         raws = []
         for word in ("study", "test"):
             raw = recording(who, word)
             events = raw.annotations
-            ends = [f"{at // 2 % (classes // 2)}" * (classes > 2) for at in range(len(events))]
             names = [form.format(word=word, name=name) for name in events.description]
-            every = [name + end for name, end in zip(names, ends, strict=True)]
-            raws.append(raw.set_annotations(mne.Annotations(events.onset, events.duration, every)))
+            raws.append(raw.set_annotations(mne.Annotations(events.onset, events.duration, names)))
         whole = mne.concatenate_raws(raws, verbose="ERROR")
         kept = [not name.startswith(("BAD", "EDGE")) for name in whole.annotations.description]
         exported(whole.set_annotations(whole.annotations[np.array(kept)]), folder / f"{who}.edf")
@@ -92,13 +90,6 @@ def test_two_phases_in_one_recording(tmp_path: Path, looked: Shown, form: str) -
     study = assert_it_runs(tmp_path, classes=("face", "house"), phases={"train": "study", "decode": "test"})
     given = study.input.model_dump()
     assert given["phase_events"]["test"]["face"] == (form.format(word="test", name="face"),)
-
-
-def test_two_phases_whose_classes_are_open_leave_nobody_out(tmp_path: Path, looked: Shown) -> None:
-    with_both_phases(tmp_path / "data", "{word}/{name}", classes=6)
-    found = looked(tmp_path / "data")
-    assert not any("nothing of" in line for line in found.lines)
-    assert any(each.startswith("Which events are the classes?") for each in found.questions)
 
 
 @pytest.mark.parametrize(

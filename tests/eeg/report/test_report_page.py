@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -41,19 +42,11 @@ from shortloop.report.style import encoded
 from shortloop.stages.content import content_of
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("report")
-    write_report(report_content(kind_result(left_out=3), kind_result("power", test_bins=None)), path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def html(folder: Path) -> str:
-    return (folder / "report.html").read_text(encoding="utf-8")
-
-
-def test_the_page_needs_nothing_else_and_its_links_lead_somewhere(html: str, folder: Path) -> None:
+def test_the_page_needs_nothing_else_and_its_links_lead_somewhere(
+    report_folder: Callable[[str], Path],
+) -> None:
+    folder = report_folder("eeg")
+    html = (folder / "report.html").read_text(encoding="utf-8")
     check_needs_nothing_else(html)
     assert places_linked(html)
     links = [str(link["href"]) for link in Page(html).all("a")]
@@ -62,8 +55,9 @@ def test_the_page_needs_nothing_else_and_its_links_lead_somewhere(html: str, fol
     assert {path for path in beside if not (folder / path).is_file()} == set()
 
 
-def test_the_findings_are_told_in_words(html: str) -> None:
-    text = Page(html).text.replace("\u00a0", " ")
+def test_the_findings_are_told_in_words() -> None:
+    content = report_content(kind_result(left_out=3), kind_result("power", test_bins=None))
+    text = Page(html_of_report(content)).text.replace("\u00a0", " ")
     assert re.search(r"8 participants .* 3 classes \(face, landmark and object\); .* 33.3 %", text)
     assert re.search(r"within study: .* above chance from 100 to 400 ms \(p = 0.002\)", text)
     assert re.search(r"training from 100 to 400 ms and testing from 150 to 300 ms \(p = 0.002\)", text)

@@ -202,8 +202,9 @@ def study_in(folder: Path, text: str) -> StudyRun:
     return StudyRun(InProcess(folder / "jobs"), read_study(file), file)
 
 
-@pytest.mark.parametrize("decode", ["study", "test"])
-@pytest.mark.parametrize("score", ["balanced-accuracy", "accuracy", "auc"])
+@pytest.mark.parametrize(
+    ("score", "decode"), [("balanced-accuracy", "test"), ("accuracy", "study"), ("auc", "study")]
+)
 def test_it_is_tested_and_has_intervals(tmp_path: Path, score: str, decode: str) -> None:
     study = study_in(tmp_path, STUDY_INDIVIDUAL.format(score=score, decode=decode))
     features = make_features(study)["amplitude"]["A"]

@@ -83,22 +83,6 @@ def test_wrong_value(
     assert bool(expected) == bool(error.expected)
 
 
-@pytest.mark.parametrize(
-    ("top", "parts", "field", "hint"),
-    [
-        ("[phases]\ndecoded = 'test'", {}, "phases.decoded", "did you mean 'decode'?"),
-        ("", of("power", "fmn = 3.0"), "features.power.fmn", "did you mean 'fmin'?"),
-        ("", {"features": "[features.amplitudes]\n"}, "features.amplitudes", "did you mean 'amplitude'?"),
-        ("", {"rest": NPZ + "[input.x]\n"}, "input.x", "remove the key"),
-        (f"{MATLAB}inner_folds = 3", {}, "estimator.inner_folds", "remove the key"),
-    ],
-)
-def test_unknown_keys(mistake: Mistake, top: str, parts: dict[str, str], field: str, hint: str) -> None:
-    error = mistake(top, **parts)
-    assert "unknown key" in error.problem
-    assert (error.field, error.found, error.hint) == (field, field.split(".")[-1], hint)
-
-
 HEAD = 'name = "s"\nparticipants = ["P1"]\nclasses = ["a", "b"]\n[features.amplitude]\n'
 FILES = '[input.files]\nstudy = ["{participant}*"]\n'
 INPUTS = {

@@ -111,23 +111,6 @@ def test_votes_are_counted_exactly_and_missing_ones_as_guessed() -> None:
     assert recall_scores(votes, labels[np.newaxis])[0] == 50 * (1 - 1 / (255 * 1500))
 
 
-def test_left_out_folds_do_not_pull_noise_below_chance() -> None:
-    # Leaving out the trials of folds that kept no feature gave 32.3 to 32.9 % on noise.
-    settings = DecodingSettings(folds=5, select_alpha=0.2)
-    scores = []
-    for seed in range(300):
-        rng = np.random.default_rng([11, seed])
-        labels = np.tile([0, 1, 2], 10)
-        folds = stratified_folds(labels, 5, seed)
-        x = rng.standard_normal((len(labels), 3))
-        models = train_bin(
-            x, labels, folds, n_classes=3, decoding=settings, estimator=LinearSvmSettings(C=(0.01,))
-        )
-        scores.append(recall_scores(one_hot(models.predicted, 3), labels[np.newaxis])[0])
-    standard_error = np.std(scores) / np.sqrt(len(scores))
-    assert abs(np.mean(scores) - 100 / 3) < 3 * standard_error
-
-
 def fitted_study(n_test: int = 50) -> tuple[list[list[FoldModel]], np.ndarray, np.ndarray, np.ndarray]:
     """Models of 3 bins × 5 folds, a test phase of 4 bins, its labels and the votes on it."""
     rng = np.random.default_rng(3)

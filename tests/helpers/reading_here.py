@@ -12,6 +12,7 @@ import pytest
 
 from shortloop.eeg.formats import read as reading
 from shortloop.eeg.formats.files import process
+from shortloop.eeg.formats.files.find import LINKED
 from shortloop.eeg.inspect import check_study, scan
 
 
@@ -35,7 +36,7 @@ def start_here(
                     return read()
             finally:
                 for each in caught:
-                    said = process.LINKED.sub("", str(each.message))
+                    said = LINKED.sub("", str(each.message))
                     warnings.warn_explicit(said, each.category, each.filename, each.lineno)
 
     yield wait

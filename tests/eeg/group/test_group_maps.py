@@ -287,3 +287,20 @@ def test_what_the_note_says_is_so(null: str, participants: int, count: int, reac
     permuted = [rng.normal(50, 1, (count, 4)) for _ in range(participants)]
     result = group_statistics(scores, permuted, chance=50, settings=GroupSettings(null=null))
     assert result.significant.any() == (result.p_max.min() <= 0.05) == (result.note == "") == reaches
+
+
+@pytest.mark.slow
+def test_nine_trainings_find_effects_about_as_often_as_one_for_each_null_map() -> None:
+    found = []
+    for group in range(150):
+        rng = np.random.default_rng([5, group])
+        noise = 3 * ndimage.gaussian_filter1d(rng.normal(0, 1, (8, 200, 20)), 1.0, truncate=2.0)
+        maps = CHANCE + noise
+        maps[:, 0, 8:13] += 1.7
+        asked: dict[str, Any] = {"chance": CHANCE, "settings": GroupSettings()}
+        each = group_statistics(maps[:, 0], list(maps[:, 1:]), **asked)
+        nine = group_statistics(maps[:, 0], list(maps[:, 1:10]), draws=199, seed=seed(group), **asked)
+        found.append((each.significant.any(), nine.significant.any()))
+    of_each, of_nine = np.mean(found, axis=0)
+    assert 0.3 < of_each < 0.95
+    assert abs(of_each - of_nine) < 0.08

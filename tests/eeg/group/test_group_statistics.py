@@ -11,6 +11,7 @@ from mne.stats.cluster_level import _find_clusters
 from scipy import ndimage, stats
 
 import shortloop.eeg.group.statistics as room
+from shortloop.eeg.decoding.metrics.scores import accuracy_scores
 from shortloop.eeg.group import maps as level_maps
 from shortloop.eeg.group.maps import own_level
 from shortloop.eeg.group.settings import GroupSettings
@@ -359,3 +360,33 @@ def test_family_wise_error_rate(participants: int, null: str) -> None:
         # Maps without any cluster tie at p = 1, so clusters may come less often, never more often.
         assert (p_cluster <= alpha).sum() <= high
     assert (p_cluster <= 0.2).any()
+
+
+LABELS = np.repeat([0, 1, 2], (24, 4, 2))
+
+
+def uninformed(rng: np.random.Generator) -> np.ndarray:
+    """Votes that know nothing but how large classes are: some bins name the largest one nearly always."""
+    lean = rng.uniform(0.2, 1.0, (9, 1))
+    drawn = rng.random((9, len(LABELS)))
+    predicted = np.where(drawn < lean, 0, np.where(drawn < (1 + lean) / 2, 1, 2))
+    votes: np.ndarray = (predicted[..., np.newaxis] == np.arange(3)).astype(np.uint8)
+    return votes
+
+
+def accuracies(votes: np.ndarray, rng: np.random.Generator, permutations: int) -> np.ndarray:
+    """Observed, then permuted."""
+    return accuracy_scores(votes, np.stack([LABELS, *(rng.permutation(LABELS) for _ in range(permutations))]))
+
+
+@pytest.mark.slow
+def test_error_rate_of_accuracy_with_classes_of_different_size() -> None:
+    smallest = []
+    for group in range(150):
+        rng = np.random.default_rng([4, group])
+        maps = np.stack([accuracies(uninformed(rng), rng, 39) for _ in range(6)])
+        observed, permuted = maps[:, 0], list(maps[:, 1:])
+        levels = np.stack([own_level(*each) for each in zip(observed, permuted)])
+        smallest.append(group_statistics(observed, permuted, chance=levels, settings=PLAIN).p_max.min())
+    low, high = stats.binom.ppf([0.001, 0.999], 150, 0.1)
+    assert low <= (np.array(smallest) <= 0.1).sum() <= high

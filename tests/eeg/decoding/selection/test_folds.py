@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import multiprocessing
 import warnings
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
 from fractions import Fraction
 from typing import Any
 
@@ -422,3 +424,16 @@ def test_constant_feature_is_zero(value: float, dtype: type[np.floating], trials
     assert np.isfinite(found).all()
     np.testing.assert_allclose(found, 0.0)
     assert np.isposinf(moments(x)[1]).all()
+
+
+def _drawn(first: int) -> np.ndarray:
+    return permuted_labels(LABELS, 3, seed=5, names=NAMES, first=first)
+
+
+def test_forked_workers_draw_different_permutations() -> None:
+    # Published mistake 4: workers fork without reseeding and all draw the same shuffles.
+    expected = permuted_labels(LABELS, 12, seed=5, names=NAMES)
+    with ProcessPoolExecutor(4, mp_context=multiprocessing.get_context("fork")) as pool:
+        drawn = np.concatenate(list(pool.map(_drawn, (0, 3, 6, 9))))
+    assert len({each.tobytes() for each in drawn}) == 12
+    np.testing.assert_array_equal(drawn, expected)

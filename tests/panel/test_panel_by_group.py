@@ -134,3 +134,14 @@ def test_wrong_settings(settings: dict[str, Any], said: str) -> None:
 
 def test_one_column_may_make_groups() -> None:
     assert fit_frame(FRAME, "g", model="ols", formula="y ~ x").fits()["status"].tolist() == ["fitted"]
+
+
+def test_a_group_of_its_own_is_no_other(wages: pd.DataFrame) -> None:
+    """To the bit, also where expressions make texts or categories, which are evaluated alone."""
+    frame = wages.assign(kind=wages["year"].map(lambda year: "ab"[year % 2]) + wages["union"].astype(str))
+    for formula in ("lwage ~ C(pd.cut(exper, 3))", "lwage ~ C(kind == kind.mode()[0]) + scale(exper)"):
+        found = fit_frame(frame, ["year"], model="ols", formula=formula)
+        for group, (_, part) in enumerate(frame.groupby("year")):
+            alone = fit_frame(part, ["year"], model="ols", formula=formula)
+            assert coefficients(found, group) == coefficients(alone, 0)
+            assert alone.fits()["status"].tolist() == [found.fits()["status"][group]]

@@ -25,6 +25,8 @@ from shortloop.panel.diagnostics.residuals import Rows
 from shortloop.plan.pipeline import Built, Call
 from shortloop.report.pdf import document
 from shortloop.stages.records import ROWS
+from shortloop.stages.stage import CollectingStage
+from shortloop.stages.task import open_stage
 
 HEAD = Head("firm = F07", "plain: y ~ x (ols)", "chosen by name", "page 1 of 1")
 
@@ -160,6 +162,7 @@ def with_other_rows() -> pd.DataFrame:
 ROWS_OF: dict[str, Callable[[], pd.DataFrame]] = {
     "as before": shops,
     "Zürich 2": partial(changed, town="Zürich", shop=2),
+    "東京 1": partial(changed, town="東京", shop=1),
     "東京 3": partial(changed, town="東京", shop=3),
     "others": with_other_rows,
 }
@@ -263,3 +266,20 @@ def test_ticks_are_within_and_labels_say_them(low: float, span: float, length: f
     power = int(over.translate(str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")) or 0)
     said = np.array([float(label.replace("−", "-")) for label in axis.labels]) * 10.0**power
     np.testing.assert_allclose(said, axis.ticks, atol=1e-6 * (axis.high - axis.low), rtol=1e-9)
+
+
+@first_cases(1, "asked", [f"{GROUPS}worst = 0", f"{GROUPS}worst = 5", "worst = 5"])
+def test_what_is_on_a_page_decides_whether_it_is_taken_over(runs: Any, asked: str) -> None:
+    """Pages of the same key are the same."""
+    seen: dict[bytes, bytes] = {}
+    pages = 0
+    frames = ("as before", "Zürich 2", "東京 1", "others")
+    for rows in frames:
+        run, job = runs(asked, rows)
+        stage = open_stage(run.tasks[job.job])
+        assert isinstance(stage, CollectingStage)
+        for unit in range(int(stage.units())):  # type: ignore[arg-type]
+            page = bytes(stage.compute(unit)["page"])  # type: ignore[arg-type]
+            pages += 1
+            assert seen.setdefault(stage.unit_key(unit), page) == page
+    assert len(frames) < len(seen) < pages

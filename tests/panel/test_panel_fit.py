@@ -333,3 +333,20 @@ def test_outcomes_that_a_family_cannot_have_are_told(family: str, wrong: float, 
     )
     assert found.arrays["status"].tolist() == [Status.FITTED, Status.FAILED]
     assert f"the family {family} cannot have: {said}" in " ".join(found.said[1])
+
+
+@pytest.mark.parametrize("model", ["statsmodels.api.OLS", "sklearn.linear_model.LinearRegression"])
+def test_files_that_others_left_open_are_no_message(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings: dict[str, Any] = {"model": model.partition(".")[0]}
+    settings["path" if settings["model"] == "statsmodels" else "estimator"] = model
+    kind = ModelSettings.named(settings["model"])
+    name = "fit_one" if settings["model"] == "statsmodels" else "fitted"
+    original = getattr(kind, name)
+
+    def leaves_one(*arguments: Any) -> Any:
+        open(__file__)  # noqa: SIM115
+        return original(*arguments)
+
+    monkeypatch.setattr(kind, name, leaves_one)
+    found = fit_frame(panel(2), ["g"], formula="y ~ x", **settings)
+    assert [*found.said] == ["", ""]

@@ -160,3 +160,15 @@ def test_published_models(name: str) -> None:
     found = mine(kind, x, y)
     assert found.reasons[0] == Reason.VOUCHED
     same(found, by_statsmodels(kind, x, y))
+
+
+@pytest.mark.parametrize("unit", [1e-5, 1e-3, 1.0, 1e3, 1e4, 1e5, 1e8, 1e9, 1e10, 1e12])
+def test_quasi_separation_is_left_out_in_any_unit(unit: float) -> None:
+    rng = np.random.default_rng(1)
+    a = np.repeat([0.0, 1.0], 40)
+    y = np.where(a == 1, 1.0, rng.integers(0, 2, 80))
+    other = rng.standard_normal(80)
+    for columns in ([a], [np.ones(80), a], [a, other], [np.ones(80), a, other]):
+        for x in (unit * np.column_stack(columns), np.column_stack([*columns[:-1], unit * columns[-1]])):
+            for kind in (KINDS[0], ("binomial", "logit")):
+                assert mine(kind, x, y).reasons[0] != Reason.VOUCHED

@@ -184,3 +184,18 @@ def test_what_is_ambiguous_is_asked(tmp_path: Path, rows: pd.DataFrame, change: 
     found = look(tmp_path / "a.csv", tmp_path / "new")
     assert found is not None
     assert [said in line for line in found.lines].count(True) == 1
+
+
+def test_of_several_the_one_with_the_most_groups(tmp_path: Path, rows: pd.DataFrame) -> None:
+    firms = rows["firm"].str[1:].astype(int)
+    rows = rows.assign(
+        industry=firms.map(lambda firm: "ABCD"[firm % 4]),
+        sex=firms.map(lambda firm: "mf"[firm % 2]),
+        region=firms.map(lambda firm: "NSW"[firm % 3]),
+    )
+    rows.to_csv(tmp_path / "a.csv", index=False)
+    found = look(tmp_path / "a.csv", tmp_path / "new")
+    assert found is not None
+    assert 'by = ["firm"]  # 20 groups of 10 rows; others that could be: region, industry, sex, year' in (
+        found.settings
+    )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import statsmodels.api as sm
 from cases import first_cases
 from scipy.optimize import linprog
 
@@ -139,3 +140,17 @@ def test_separation_that_ends_a_fit_is_told(model: dict[str, Any]) -> None:
     found = fit_frame(frame, ["g"], formula="b ~ x + year + I(year ** 2)", **model)
     assert statuses(found) == ["separated"] * 3
     assert any("LinAlgError" in said for said in found.said)
+
+
+def test_coefficients_of_zero_inflated_models_are_those_of_their_regressors() -> None:
+    """statsmodels has the ones of the zeros before them: each was taken for the next."""
+    frame = counts()
+    frame["n"] *= np.random.default_rng(3).uniform(size=len(frame)) < 0.6
+    found = fit_frame(frame, ["g"], formula="n ~ x", **COUNTS["zero-inflated"])
+    for g, part in enumerate(part for _, part in frame.groupby("g")):
+        right = sm.ZeroInflatedPoisson(part["n"].to_numpy(), sm.add_constant(part["x"].to_numpy())).fit(
+            disp=0
+        )
+        for name in ("params", "bse", "pvalues"):
+            np.testing.assert_allclose(found.arrays[name][g], getattr(right, name)[1:], rtol=1e-9)
+        np.testing.assert_allclose(found.arrays["upper"][g], right.conf_int()[1:, 1], rtol=1e-9)

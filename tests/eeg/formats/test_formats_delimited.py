@@ -395,3 +395,32 @@ def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
     lost = frame.copy()
     lost.loc[17, "AF7"] = np.nan
     expect("not numbers", lost, "AF7")
+
+
+def test_files_that_need_other_settings_are_named(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    for who, scale in (("S1", 1.0), ("S2", 1.0), ("S3", 1e-6)):
+        lines = text(values(3) * scale, write=lambda value: f"{value:.12f}")
+        (tmp_path / f"data/{who}.csv").write_text(lines, encoding="utf-8")
+    found = proposed(tmp_path / "data", tmp_path / "study")
+    assert "unit is V, of the others µV" in next(each for each in found.lines if "S3" in each)
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["1.234,5", "2"], ","),
+        (["1,234.5", "2"], "."),
+        (["1.234.567"], ","),
+        (["0.123"], "."),
+        (["12,5", "1.234"], ","),
+        (["1234.567", "1.234"], "."),
+        (["1,5", "2.5"], ("1,5", "2.5")),
+        (["1.234"], ("1.234",)),
+        (["-1,234"], ("-1,234",)),
+        (["1", "2"], "."),
+        (["2024-03-01 10:00:00,125", "1.5", "word, or two.", "1e-5"], "."),
+    ],
+)
+def test_the_sign_before_fractions(texts: list[str], expected: object) -> None:
+    assert decimal_of(texts, ";") == expected

@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 from cases import first_cases
 from edf_files import ANNOTATIONS, signal, write_edf
-from eeg_folders import recording
-from eeg_recordings import CLASSES, read, refused, warned
+from eeg_folders import recording, silent
+from eeg_recordings import CLASSES, exported, make_raw, read, refused, warned
 from handmade_recordings import CODES, write_cnt, write_gdf
 from no_warnings import no_warnings
 from pydantic import ValidationError
@@ -28,6 +28,8 @@ from shortloop.eeg.data import Epochs
 from shortloop.eeg.formats.recording_format import InputSettings
 from shortloop.eeg.headers.brainvision import pointed_to
 from shortloop.eeg.headers.units import VOLTS, _text, _units_of_gdf, unit_named, voltage
+from shortloop.eeg.inspect.choose import scan_recordings
+from shortloop.eeg.inspect.folder import find_recordings
 
 pytestmark = pytest.mark.filterwarnings("ignore:S1, ", "ignore:S2, ")
 EEGBCI = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "eegbci"
@@ -452,3 +454,28 @@ def test_codes_of_gdf_2_are_read_as_written(tmp_path: Path, code: int, factor: f
     (tmp_path / "S1.gdf").write_bytes(head + bytes(2 * 102) + struct.pack("<HH", code, 4275) + bytes(400))
     text, other = _units_of_gdf(tmp_path / "S1.gdf")
     assert (VOLTS[voltage(_text(text))], other) == (factor, b"uV")
+
+
+def test_renamed_files_of_brainvision_are_said_with_both_names(tmp_path: Path) -> None:
+    """The hint works."""
+    exported(make_raw(), tmp_path / "rec1.vhdr")
+    usual = read("brainvision", [tmp_path / "rec1.vhdr"])
+    for ending in (".vhdr", ".vmrk", ".eeg"):
+        (tmp_path / f"rec1{ending}").rename(tmp_path / f"S1{ending}")
+    with refusal("a file of the recording is missing", "write S1.eeg in place of rec1.eeg"):
+        read("brainvision", [tmp_path / "S1.vhdr"])
+    header = tmp_path / "S1.vhdr"
+    header.write_text(header.read_text(encoding="utf-8").replace("rec1.eeg", "S1.eeg"), encoding="utf-8")
+    np.testing.assert_array_equal(read("brainvision", [header]).data, usual.data)
+
+
+def test_files_that_cannot_be_read_do_not_hide_another_format(tmp_path: Path) -> None:
+    """More of them than of the others."""
+    for number in (1, 2):
+        exported(make_raw(number, seconds=60), tmp_path / f"S{number}_raw.fif")
+        for part in ("a", "b"):
+            broken = write_edf(tmp_path / f"S{number}{part}.edf", signal(channels=3))
+            broken.write_bytes(broken.read_bytes()[:-700])
+    looked = scan_recordings(find_recordings(tmp_path, silent), silent)
+    assert (looked.format, looked.other_formats) == ("fif", {"edf": 4})
+    assert {path.name for path in looked.folder.problems} == {"S1a.edf", "S1b.edf", "S2a.edf", "S2b.edf"}

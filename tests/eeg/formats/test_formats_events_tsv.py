@@ -390,3 +390,12 @@ def test_an_event_that_is_marked_twice_counts_once(tmp_path: Path) -> None:
     raw.annotations.append(raw.annotations.onset[raw.annotations.description == "face"], 0, "face/famous")
     with pytest.warns(UserWarning, match="7 of 21 events"):
         same(once, read("fif", [exported(raw, tmp_path / "other_raw.fif")]))
+
+
+def test_one_loose_channel_can_be_dropped(tmp_path: Path) -> None:
+    raw = make_raw()
+    raw._data[2] *= 100
+    file = exported(raw, tmp_path / "S1_raw.fif")
+    with pytest.warns(UserWarning, match="were left out"), refusal("", "input.drop = ['Pz']"):
+        read("fif", [file], preprocessing={"reject": {"eeg": 3e-4}})
+    assert len(read("fif", [file], preprocessing={"reject": {"eeg": 3e-4}}, drop=("Pz",)).labels) == 13

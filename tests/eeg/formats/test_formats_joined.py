@@ -16,6 +16,8 @@ from in_process import InProcess
 from no_warnings import no_warnings
 from refusal import refusal
 
+from shortloop.eeg.checks.consistency import check_alike
+from shortloop.eeg.checks.summary import summarize
 from shortloop.eeg.data import Epochs
 from shortloop.eeg.formats.read import read_epochs
 from shortloop.eeg.formats.recording_format import InputSettings
@@ -430,3 +432,45 @@ def test_a_study_of_one_file(tmp_path: Path) -> None:
     sections = "sections.study.stop = 11\nsections.test.start = 11"
     (note,) = (each for each in imported(tmp_path, sections, tmax=1.6).facts["notes"] if "share time" in each)
     assert note.startswith("S1, test: 1 ")
+
+
+def test_picks_give_the_order_of_people_who_have_several(tmp_path: Path) -> None:
+    """The hint that the message gives works; one by type comes where it is named."""
+    files = two(tmp_path, make_raw(2).reorder_channels(MIXED))
+    found = [
+        summarize(read("fif", [file]), participant=who, phase="run", file="")
+        for who, file in zip("ABA", [*files, files[0]])
+    ]
+    with refusal("differ from the others", f"input.picks = {[*EEG]}"):
+        check_alike(found)
+    for file in files:
+        epochs = read("fif", [file], picks=EEG)
+        assert epochs.channels == EEG
+        np.testing.assert_array_equal(epochs.data, by_mne(file))
+    assert read("fif", files[:1], picks=("eog", "Cz", "Fz")).channels == ("VEOG", "Cz", "Fz")
+
+
+def test_gaps_are_there_with_events_of_a_table_too(tmp_path: Path) -> None:
+    file = tmp_path / "S1_raw.fif"
+    mne.concatenate_raws([make_raw(), make_raw(1)], verbose="ERROR").save(file, fmt="double", verbose="ERROR")
+    raw = mne.io.read_raw_fif(file, preload=True, verbose="ERROR").pick("eeg")
+    expected = direct(raw.filter(2.0, None, verbose="ERROR"))
+    rows = [f"{at:.6f}\t0\t{name}\n" for at, name in zip(raw.annotations.onset, raw.annotations.description)]
+    events = [row for row in rows if "boundary" not in row]
+    (tmp_path / "S1_raw_events.tsv").write_text("onset\tduration\ttrial_type\n" + "".join(events))
+    epochs = read("fif", [file], preprocessing={"highpass": 2.0})
+    assert epochs.accounts[0]["events_from"] == "tsv"
+    np.testing.assert_array_equal(epochs.data, expected.get_data())
+
+
+def test_arrays_of_two_phases_in_one_file(tmp_path: Path) -> None:
+    labels = np.repeat([1, 2, 11, 12], 4)
+    data = np.random.default_rng(0).standard_normal((16, 2, 20))
+    np.savez(tmp_path / "S1.npz", X=data, y=labels, t=np.arange(20) / 100, ch=np.array(["Cz", "Pz"]))
+    given = {"format": "npz", "files": dict.fromkeys(PHASES, ("x",)), "events": {"face": [1], "house": [2]}}
+    given["phase_events"] = {"test": {"face": [11], "house": [12]}}
+    for phase, part in zip(PHASES, (slice(0, 8), slice(8, 16)), strict=True):
+        form = InputSettings.model_validate(given)
+        found = read_epochs(form, [tmp_path / "S1.npz"], participant="S1", phase=phase, classes=CLASSES)
+        assert found.labels.tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
+        np.testing.assert_allclose(found.data, data[part])

@@ -428,3 +428,12 @@ def test_values_without_a_name_move_no_column(tmp_path: Path, table: pd.DataFram
     of_r = [f'"{number}",{row}' for number, row in enumerate(rows, start=1)]  # rows have names, as in R
     file.write_text("\n".join([names, *of_r]), encoding="utf-8")
     np.testing.assert_array_equal(read_table(file).data, expected.data)
+
+
+@pytest.mark.parametrize("of", ["class", "count"])
+def test_features_that_are_the_class_or_place(tmp_path: Path, X: np.ndarray, y: np.ndarray, of: str) -> None:
+    X[:, 2] = (np.unique(y, return_inverse=True)[1] if of == "class" else np.arange(12))[:, np.newaxis]
+    file = tmp_path / "S1.npz"
+    np.savez(file, X=X, y=y, names=[*"abcd"])
+    with refusal("is the class in other words" if of == "class" else "counts the trials", field="c"):
+        read_of_features(file)

@@ -28,6 +28,7 @@ from handmade_recordings import (
 )
 from refusal import refusal
 
+from shortloop.base.errors import InputError
 from shortloop.eeg.data import Epochs
 from shortloop.eeg.formats.files.find import ENDINGS, find_files, is_recording, recording_of
 from shortloop.eeg.formats.files.recognised import recognised
@@ -328,3 +329,11 @@ def test_from_a_folder_to_a_study(tmp_path: Path) -> None:
     assert "3 participants: P0, P1, P2" in found.lines
     assert any("settings.con" in line for line in found.lines)
     runnable(file, classes=("1", "2"))
+
+
+@pytest.mark.parametrize("name", ["signal1.bin", "Events_ECI.xml", "epochs.xml", "sensorLayout.xml"])
+def test_what_is_missing_is_no_silence(tmp_path: Path, name: str) -> None:
+    write_mff(recording("S1", trials=4), tmp_path / "S1.mff")
+    (tmp_path / "S1.mff" / name).unlink()
+    with pytest.raises(InputError):
+        read("mne", [tmp_path / "S1.mff"])

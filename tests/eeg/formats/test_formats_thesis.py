@@ -322,3 +322,25 @@ def test_a_file_cut_short_anywhere_or_too_long_is_refused(tmp_path: Path) -> Non
     for more in (b"\0", bytes(8), bytes(64)):
         file.write_bytes(whole + more)
         refused(file)
+
+
+@settings(max_examples=50, deadline=None)
+@given(at=st.integers(0, 10_000), value=st.integers(0, 2**32 - 1))
+def test_damage_is_refused_or_bounded(tmp_path_factory: pytest.TempPathFactory, at: int, value: int) -> None:
+    known = {"x": cell(bins_of_mat5(2, (2, 2))), "n": cell(["a", "bcdef"]), "y": np.arange(2.0)}
+    file = save_of_mat5(tmp_path_factory.mktemp("mat"), {"s": known})
+    content = bytearray(file.read_bytes())
+    bytes_of.pack_into("<I", content, HEADER + 4 * (at % ((len(content) - HEADER) // 4)), value)
+    file.write_bytes(content)
+    try:
+        with open_struct(file, "s") as found:
+            if not {"x", "n", "y"} <= found.fields.keys():
+                return
+            found.texts("n")
+            found.numbers("y")
+            values = found.span("x").map(file)
+    except NotMappable:
+        return
+    assert values.shape[0] == 2
+    assert values.nbytes == np.stack(bins_of_mat5(2, (2, 2))).nbytes
+    values.sum()

@@ -304,3 +304,17 @@ def test_nine_trainings_find_effects_about_as_often_as_one_for_each_null_map() -
     of_each, of_nine = np.mean(found, axis=0)
     assert 0.3 < of_each < 0.95
     assert abs(of_each - of_nine) < 0.08
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.01, 0.001, 0.1, 1 / 3, 0.02])
+def test_the_permutations_it_takes_are_just_enough(alpha: float) -> None:
+    needed = int(re.findall(r"it takes (\d+) permutations", limits_note(18, 1, alpha, "permutations"))[0])
+    assert 1 / (needed + 1) <= alpha < 1 / needed
+    assert limits_note(18, needed, alpha, "permutations") == ""
+    assert limits_note(18, needed - 1, alpha, "permutations") != ""
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.01, 0.125, 0.001])
+def test_the_participants_flips_take_are_just_enough(alpha: float) -> None:
+    needed = int(re.findall(r"it takes (\d+) participants", limits_note(2, 10**6, alpha, "sign-flips"))[0])
+    assert 2 / 2**needed <= alpha < 4 / 2**needed

@@ -442,3 +442,40 @@ def test_many_files_beside_recordings_are_one_line(tmp_path: Path) -> None:
     assert sum("broken.set" in each for each in found.lines) == 1
     assert "3 participants: P0, P1, P2" in found.lines
     assert len(read_study(file).participants) == 3
+
+
+def test_a_table_whose_phases_cannot_be_read_is_named(tmp_path: Path) -> None:
+    """It ended in a traceback."""
+    (tmp_path / "data").mkdir()
+    for who in PARTICIPANTS:
+        both = pd.concat([table_of(who, phase).assign(task=phase) for phase in PHASES])
+        both.to_csv(tmp_path / f"data/{who}.csv", index=False)
+    with (tmp_path / "data/S2.csv").open("a", encoding="utf-8") as file:
+        file.write("1," * 12 + "1\n")
+    found, study = looked_at(tmp_path)
+    assert study.participants == ("S1", "S3")
+    assert "cannot be read: S2.csv: a row has more values" in "\n".join(found.lines)
+
+
+def test_versions_of_a_recording_are_asked_about(tmp_path: Path) -> None:
+    """Two acquisitions of the same trials: noise would be decoded, as each trial is there twice."""
+    row = "{onset}\tn/a\t{number}\tshow_face\t{word}\t{number}\t1{of}\tf074.bmp"
+    bids(tmp_path / "data", FACES.replace("face_type", "trial_type"), row.replace("show_cross", "cross"))
+    for file in [*(tmp_path / "data").rglob("sub-*_task-game*")]:
+        text = file.read_bytes()
+        for name in ("acq-left", "acq-right"):
+            header = file.suffix in (".vhdr", ".vmrk")
+            changed = text.replace(b"task-game", f"task-game_{name}".encode()) if header else text
+            file.with_name(file.name.replace("game", f"game_{name}")).write_bytes(changed)
+        file.unlink()
+    found, file = proposed_study(tmp_path / "data", classes='["face", "house"]')
+    assert 'Found: acq: "left", "right".' in found.questions[0]
+    (problem,) = {each.problem for each in open_all(file, silent).problems}
+    assert "the game phase are not runs" in problem
+    lines = file.read_text().splitlines()
+    at = int(found.questions[0].rpartition("Line ")[2].split()[0]) - 1
+    lines[at] = lines[at].removeprefix("# ")
+    file.write_text("\n".join(lines))
+    opened = open_all(file, silent)
+    assert opened.problems == ()
+    assert "48 × face, 48 × house" in opened.said, "each trial once, of two participants"

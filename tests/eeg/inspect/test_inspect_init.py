@@ -11,10 +11,11 @@ from typing import Any
 
 import mne
 import numpy as np
+import pandas as pd
 import pytest
 from cases import first_cases
 from command_line import assert_one_message, forked
-from eeg_folders import FOLDERS, exported, proposed, recording, silent, write_fieldtrip
+from eeg_folders import CHANNELS, FOLDERS, exported, proposed, recording, silent, write_fieldtrip
 from eeg_proposed import proposed_study, runnable
 from handmade_recordings import write_mff
 from python_process import ended
@@ -28,6 +29,18 @@ from shortloop.eeg.inspect.events import phases_in, sections_in
 from shortloop.eeg.study.load import read_study
 from shortloop.eeg.study.schema import Study
 from shortloop.settings.base import tag_of
+
+
+def write_text(raw: mne.io.RawArray, file: Path, scale: float) -> None:
+    table = pd.DataFrame(raw.get_data().T * 1e6, columns=list(CHANNELS))
+    markers = np.full(len(table), "", dtype=object)
+    for each in raw.annotations:
+        if each["description"] != "response":
+            markers[round(each["onset"] * raw.info["sfreq"])] = {"face": 1, "house": 2}[each["description"]]
+    table.insert(0, "time", scale * np.arange(len(table)) / raw.info["sfreq"])
+    table["Marker0"] = markers
+    table.to_csv(file, index=False, sep=";")
+
 
 Shown = Callable[[Path], Look]
 
@@ -378,3 +391,14 @@ def test_sections_that_events_begin_are_asked_about(tmp_path: Path, looked: Show
 def test_when_events_begin_sections(counts: dict[str, int], phases: list[str]) -> None:
     assert [*sections_in([counts, counts])] == phases
     assert sections_in([counts, {"face": 40}]) == {}
+
+
+def test_text_with_times_and_markers(tmp_path: Path, looked: Shown) -> None:
+    (tmp_path / "data").mkdir()
+    for who in ("P3", "P4"):
+        for phase in ("train", "test"):
+            write_text(recording(who, phase), tmp_path / f"data/{who}_{phase}.csv", scale=1e3)
+    assert looked(tmp_path / "data").questions == ()
+    phases = {"train": "train", "decode": "test"}
+    study = assert_it_runs(tmp_path, participants=("P3", "P4"), classes=("1", "2"), phases=phases)
+    assert study.input.model_dump()["time_unit"] == "ms"

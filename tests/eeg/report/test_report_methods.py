@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from page_reader import Page
 from report_synthetic import kind_result, report_content, write_report
@@ -15,6 +16,12 @@ from shortloop.eeg.report.content import KindResult, ReportContent
 from shortloop.eeg.report.methods import REFERENCES, methods_file, methods_text
 from shortloop.eeg.study.load import DEFAULT_STUDY
 from shortloop.eeg.study.schema import Study
+
+
+def null_of(result: KindResult, count: int) -> KindResult:
+    null = np.arange(count, dtype=float)
+    return dataclasses.replace(result, curve=dataclasses.replace(result.curve, null_max=null, null_mass=null))
+
 
 FILES = {"format": "fif", "folder": "x", "files": {"study": ["{participant}.fif"]}}
 RECORDED = {"phases": {"train": "study"}, "input": FILES}
@@ -193,3 +200,30 @@ def test_it_is_on_the_page_and_beside_it(tmp_path: Path) -> None:
         assert part in page.text.replace("\u00a0", " ")
         assert part in written
     assert {"#methods", "methods.txt"} <= {link["href"] for link in page.all("a")}
+
+
+def test_results_change_the_text_too() -> None:
+    alone = text(kind_result(participants=1))
+    assert re.search(r"EEG of 1 participant was.*deviation from chance \(33.3 %\)", alone)
+    assert "t test" not in alone
+    assert "sign patterns" not in text(kind_result(participants=1), group={"null": "sign-flips"})
+    every = text(null_of(kind_result(participants=5), 32), group={"null": "sign-flips"})
+    assert re.search("all 32 ways.*share of sign patterns", every)
+    assert "Phipson" not in every
+    plain = kind_result()
+    again = dataclasses.replace(plain, curve=dataclasses.replace(plain.curve, null="retrained"))
+    said = text(again, permutations={"retrained": 9})
+    assert re.search(r"trained again 9 times.*\(Stelzer et al., 2013.* in the other phase", said)
+    assert "all was trained again 19 times" in text(again, permutations={"retrained": None})
+    assert "in the other phase" not in text(dataclasses.replace(again, generalization=None, test_times=None))
+    assert "trials that their fold had held out" in text(kind_result(test_phase="study"))
+    assert "generalization" not in text(kind_result(test_bins=None))
+    both = text(kind_result(), kind_result("power", test_bins=None, left_out=1))
+    assert re.search("amplitude and power features.*classifiers of amplitude features.*In 1 of 1,920 f", both)
+    unequal = kind_result()
+    stats = dataclasses.replace(unequal.curve, expected=np.full(12, 40.0), score="accuracy")
+    said = text(dataclasses.replace(unequal, curve=stats), decoding={"score": "accuracy"})
+    assert re.search("percentage of trials.*classes differed in size .Combrisson & Jerbi, 2015", said)
+    stats = dataclasses.replace(unequal.curve, score="auc", chance=0.5)
+    said = text(dataclasses.replace(unequal, curve=stats), decoding={"score": "auc"})
+    assert re.search(r"\(Hand & Till, 2001\).*chance \(0.500\)", said)

@@ -18,9 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from jobs_recorded import result_with
+from page_reader import Page
 from report_synthetic import (
     CHANCE,
     details,
+    html_of_report,
     kind_result,
     patterns_of,
     plane_of,
@@ -33,9 +35,10 @@ from scipy.ndimage import gaussian_filter1d
 from shortloop.eeg.checks.summary import summarize
 from shortloop.eeg.findings import study_findings
 from shortloop.eeg.group.maps import MapStatistics
+from shortloop.eeg.group.settings import NULLS, SHARED_TRAINING, TEST_LABELS, NullName
 from shortloop.eeg.report.comparison import compare_scores, comparison_figure, scores_in
 from shortloop.eeg.report.content import KindResult
-from shortloop.eeg.report.deliver import left_out
+from shortloop.eeg.report.deliver import _print_tables, left_out
 from shortloop.eeg.report.eeg_page import SECTIONS, findings, limits, overview
 from shortloop.eeg.report.figure_parts import colour_limits, outline_segments
 from shortloop.eeg.report.recordings import dropped_trials, recordings_table
@@ -45,6 +48,18 @@ from shortloop.eeg.report.sections.tables import best_scores
 from shortloop.eeg.report.summary import confidence_half_width, group_findings, participant_table
 from shortloop.eeg.report.times import TimeScale, bin_edges, time_scale
 from shortloop.stages.results import Result
+
+SETTINGS: dict[str, Any] = {"permutations": {"null": "test-labels"}, "group": {"null": "permutations"}}
+
+
+def with_nulls(curve: NullName, plane: NullName) -> KindResult:
+    plain, rate = kind_result(), TEST_LABELS if curve == "test-labels" else ""
+    planes = replace(plane_of(plain), null=plane)
+    return replace(plain, curve=replace(plain.curve, null=curve, error_rate=rate), generalization=planes)
+
+
+def captions(result: KindResult) -> dict[str, str]:
+    return {each.name: each.caption(result, SETTINGS) for each in SECTIONS if each.applies(result)}
 
 
 def test_the_window_and_the_region_of_a_known_effect() -> None:
@@ -485,3 +500,64 @@ def test_one_participant_has_no_interval_and_other_summaries_no_findings() -> No
     assert (best.lower, best.upper, best.interval) == (None, None, "")
     assert study_findings({"panel": "x", "findings": []}) is None
     assert study_findings({"study": "x"}) is None
+
+
+def test_peaks_are_the_largest_means_and_scores_and_plain_data() -> None:
+    result = kind_result()
+    found, plane = group_findings(result), plane_of(result)
+    assert result.test_times is not None
+    assert found["curve"]["peak"] == result.curve.mean.max()
+    assert found["curve"]["peak_time"] == result.train_times[result.curve.mean.argmax()]
+    test, train = np.argwhere(plane.mean == plane.mean.max())[0]
+    assert found["generalization"]["peak_train_time"] == result.train_times[train]
+    assert found["generalization"]["peak_test_time"] == result.test_times[test]
+    for index, row in enumerate(participant_table(result)):
+        assert row["participant"] == f"s{index + 1:02d}"
+        assert row["peak"] == max(result.curve.scores[index])
+        assert row["generalization_peak"] == plane.scores[index].max()
+        assert row["chance"] == CHANCE
+    again = json.loads(json.dumps([group_findings(result), participant_table(result)], allow_nan=False))
+    assert again == [group_findings(result), participant_table(result)]
+
+
+@pytest.mark.filterwarnings("ignore:S1, ")
+def test_warnings_and_the_file_are_on_the_page(tmp_path: Path) -> None:
+    known = {**recording(tmp_path), "warnings": ["Cz is flat", "a trial is there twice"]}
+    content = report_content(kind_result(test_bins=None), recordings=(known,))
+    page = Page(html_of_report(content))
+    assert "Cz is flat; a trial is there twice" in page.text
+    assert "tables/recordings.csv" in [link.get("href") for link in page.all("a")]
+    (line,) = csv.DictReader(io.StringIO(recordings_table(content).content))
+    assert line["warnings"] == "Cz is flat; a trial is there twice"
+
+
+def test_each_map_has_the_words_of_its_own_null_and_what_is_known_of_its_level() -> None:
+    said = captions(with_nulls("retrained", "test-labels"))
+    assert f"499 {NULLS['retrained']}" in said["decoding_over_time"]
+    assert f"499 {NULLS['test-labels']}" in said["generalization"]
+    assert re.search(f"499 {NULLS['retrained']} .*499 {NULLS['test-labels']}", said["null_distribution"])
+    kind = with_nulls("test-labels", "test-labels")
+    assert limits(report_content(kind, replace(kind, kind="power"))).count(TEST_LABELS) == 1
+    for exact in ("", "retrained", "training-labels"):
+        assert not any("noise" in each for each in limits(report_content(with_nulls(exact, exact))))
+
+
+def test_p_that_is_too_small_and_single_bins_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    plain = kind_result(participants=1)
+    mild = replace(plain, curve=replace(plain.curve, note=f"One. {SHARED_TRAINING}"))
+    for result, warned in ((plain, False), (mild, True)):
+        found = group_findings(result)
+        curve, *others = findings(result)
+        assert found["curve"]["significant"]
+        assert ("p is too small" in curve) == warned
+        assert not any("p is too small" in each for each in others)
+        _print_tables([{"kind": result.kind, "group": found, "participants": []}])
+        said = " ".join(capsys.readouterr().out.split())
+        assert ("p is too small" in said) == warned
+        assert re.search("p = {p:.3g} .*{p_max:.3g}".format(**found["curve"]), said)
+    plain = kind_result(participants=1)
+    none = np.zeros_like(plain.curve.significant)
+    found = group_findings(replace(plain, curve=replace(plain.curve, significant=none)))
+    assert found["curve"]["p_max"] <= found["alpha"]
+    _print_tables([{"kind": plain.kind, "group": found, "participants": []}])
+    assert "over time: significant in single bins, in no cluster (" in capsys.readouterr().out

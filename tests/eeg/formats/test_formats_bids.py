@@ -247,3 +247,20 @@ def test_channels_that_the_table_writes_in_another_way_or_order(folder: Path, tm
     said = f"{NAMES[0]} in the recording is X9 there"
     with refusal("has other channels than the recording", said, participant="02"):
         read("bids", [other], participant="02")
+
+
+def test_events_of_the_folder_count(folder: Path) -> None:
+    (file,) = settings().find(folder, "02", "study")
+    before = read("bids", [file], participant="02")
+    table = next(path for name, path in settings().together(file) if name.endswith("events.tsv"))
+    whole = table.read_text()
+    lines = whole.splitlines()
+    one = next(line for line in lines if "face" in line)
+    try:
+        table.write_text("\n".join([line for line in lines if "face" not in line or line == one]) + "\n")
+        after = read("bids", [file], participant="02")
+    finally:
+        table.write_text(whole)
+    assert before.channels == NAMES[:6]
+    assert after.labels.tolist().count(0) == 1 < before.labels.tolist().count(0)
+    assert after.labels.tolist().count(1) == before.labels.tolist().count(1)

@@ -151,7 +151,7 @@ def test_show_says_what_a_job_achieved_and_what_bounds_it(measured: Measured) ->
     assert found["sleepy"]["waiting"] > 0.3
     assert found["sleepy"]["units"] == 6
     assert found["uneven"]["bound"].startswith(("idle workers", others))
-    assert found["uneven"]["imbalance"] > 1.5
+    assert found["uneven"]["imbalance"] > 1.2  # 1.7 where no other program takes a core
     said = measured.works("show", measured.job_of("uneven"))
     assert re.search(r"alone +[\d.]+% of the work", said)
     assert re.search(r"1: busy [\d.]+ s \([\d.]+ s waiting, [\d.]+ s without a core\), idle", said)

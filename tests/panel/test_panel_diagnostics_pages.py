@@ -159,7 +159,14 @@ def with_other_rows() -> pd.DataFrame:
     return pd.concat([frame, more])
 
 
+def with_a_row_before() -> pd.DataFrame:
+    """The same groups, whose rows have other numbers."""
+    frame = shops()
+    return pd.concat([frame.head(1).assign(town=None), frame])
+
+
 ROWS_OF: dict[str, Callable[[], pd.DataFrame]] = {
+    "one row on": with_a_row_before,
     "as before": shops,
     "Zürich 2": partial(changed, town="Zürich", shop=2),
     "東京 1": partial(changed, town="東京", shop=1),
@@ -283,3 +290,14 @@ def test_what_is_on_a_page_decides_whether_it_is_taken_over(runs: Any, asked: st
             pages += 1
             assert seen.setdefault(stage.unit_key(unit), page) == page
     assert len(frames) < len(seen) < pages
+
+
+def test_other_numbers_of_rows_make_other_pages(runs: Any) -> None:
+    keys, pages = set[bytes](), set[bytes]()
+    for rows in ("as before", "one row on"):
+        run, job = runs("worst = 1", rows)
+        stage = open_stage(run.tasks[job.job])
+        assert isinstance(stage, CollectingStage)
+        keys.add(stage.unit_key(0))
+        pages.add(bytes(stage.compute(0)["page"]))  # type: ignore[arg-type]
+    assert len(keys) == len(pages) == 2

@@ -74,6 +74,8 @@ def apply_weights(
     else:
         rows = np.ascontiguousarray(x.T, dtype=np.float64)
     unit = float(np.finfo(rows.dtype).eps / 2)
+    intercepts, has_model = intercepts.view(), has_model.view()
+    intercepts.flags.writeable = has_model.flags.writeable = False  # the kind that code is compiled for
     n_bins, n_folds, n_classes = intercepts.shape
     votes = np.zeros((n_bins, len(x), n_classes), dtype=np.uint8)
     # One buffer for all copies: fresh memory costs more than filling it.
@@ -203,7 +205,7 @@ def warm_up(like: FloatArray, scaling: str) -> None:
     stacked, intercepts = stack_weights(np.ones((1, 1, 2, 2))), np.zeros((1, 1, 2))
     by_features = like.flags.f_contiguous and not like.flags.c_contiguous
     x: FloatArray = np.zeros((2, 2), like.dtype, order="F" if by_features else "C")
-    x.flags.writeable = intercepts.flags.writeable = False  # as maps of files are
+    x.flags.writeable = False  # as maps of files are
     apply_weights(x, stacked, intercepts, np.ones((1, 1), dtype=bool), scaling=scaling)
 
 
@@ -239,7 +241,10 @@ def _count_votes(  # type: ignore[no-untyped-def]
         if not has_model[fold]:
             continue
         first = fold * n_classes
-        rounding = 1.01 * 2 * unit * lengths[first : first + n_classes].max()
+        longest = 0.0
+        for k in range(n_classes):
+            longest = max(longest, lengths[first + k])
+        rounding = 1.01 * 2 * unit * longest
         for trial in range(decisions.shape[1]):
             for k in range(n_classes):
                 decision[k] = decisions[first + k, trial] + intercepts[fold, k]
@@ -253,7 +258,7 @@ def _count_votes(  # type: ignore[no-untyped-def]
                         decision[k] += weights[first + k, j] * some[j, trial]
                 winner, margin = _winner(decision)
             if margin <= moved:
-                left[n_left] = fold, trial
+                left[n_left, 0], left[n_left, 1] = fold, trial
                 n_left += 1
             else:
                 votes[trial, winner] += 1

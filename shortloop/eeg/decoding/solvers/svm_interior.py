@@ -78,12 +78,15 @@ def _solve(x, products, sign, C, gap, weights):
         np.dot(across, side, change)
         _substitute(system, change)
         # Rounding has the last word: stay where it still had not.
-        total = change.sum(axis=0)
-        for lane in range(LANES):
-            live[lane] = live[lane] if abs(total[lane]) < np.inf else 0.0
+        for i in range(r):
+            for lane in range(LANES):
+                live[lane] = live[lane] if abs(change[i, lane]) < np.inf else 0.0
         np.dot(x, change, side)
         _move(sign, a, s, t, by_a, by_rest, inverse, slope, to_s, to_t, side, live, step)
-        weights += np.where(step > 0.0, step * change, 0.0)
+        for i in range(r):
+            for lane in range(LANES):
+                change[i, lane] = step[lane] * change[i, lane] if step[lane] > 0.0 else 0.0
+        weights += change
         np.dot(x, weights, margin)
 
 
@@ -123,7 +126,8 @@ def _predict(sign, C, a, s, t, by_a, by_rest, inverse, slope, side, move, mean, 
             new_t = t[i, lane] * (1.0 - h + d * by_rest[i, lane])
             reached[lane] += new_s * (a[i, lane] + d) + new_t * (C - a[i, lane] - d)
     share = reached / (2 * n * mean)
-    for lane in range(LANES):  # target[:] = ... compiles for two seconds, for the words of an error
+    # In all of this, loops compile seconds faster than arrays: these bring the words of errors with them.
+    for lane in range(LANES):
         target[lane] = share[lane] * share[lane] * share[lane] * mean[lane]
 
 
@@ -198,10 +202,12 @@ def _substitute(system, v):
         for k in range(i):
             for lane in range(LANES):
                 v[i, lane] -= system[own + k, lane] * v[k, lane]
-        v[i] *= system[own + i]
+        for lane in range(LANES):
+            v[i, lane] *= system[own + i, lane]
     for i in range(len(v) - 1, -1, -1):
         own = i * (i + 1) // 2
-        v[i] *= system[own + i]
+        for lane in range(LANES):
+            v[i, lane] *= system[own + i, lane]
         for k in range(i):
             for lane in range(LANES):
                 v[k, lane] -= system[own + k, lane] * v[i, lane]

@@ -136,8 +136,9 @@ def _draw_planes(part: SubFigure, names: tuple[str, str], pair: tuple[Scores, Sc
     for axes, (name, values, scores), limit in zip(panels, maps, limits):
         assert scores.test_times is not None  # planes have both
         scale = scores.scale
-        x_edges = bin_edges(scores.train_times * scale.factor)
-        image = draw_map(axes, values, x_edges, bin_edges(scores.test_times * scale.factor), limit)
+        times = scores.train_times, scores.test_times
+        x_edges, y_edges = (bin_edges(each * scale.factor) for each in times)
+        image = draw_map(axes, values, x_edges, y_edges, limit, scale)
         axes.set(title=name, xlabel=scale.label("Training"))
         axes.locator_params(nbins=5)
         label = "Difference" if values is not scores.values else scores.label

@@ -70,8 +70,8 @@ def draw_map(
     x_edges: FloatArray,
     y_edges: FloatArray,
     limits: Limits,
+    scale: TimeScale,
     mask: np.ndarray | None = None,
-    scale: TimeScale | None = None,
 ) -> AxesImage | PcolorImage:
     """Draw a map, (test bins, bins), with an outline of the cells in `mask`, the diagonal and the event."""
     image = draw_cells(axes, values, x_edges, y_edges, limits)
@@ -80,7 +80,7 @@ def draw_map(
     if low < high and values.size > 1:
         axes.plot([low, high], [low, high], color=DARK, linewidth=0.9, linestyle=(0, (5, 3)))
     for edges, line in [(x_edges, axes.axvline), (y_edges, axes.axhline)]:
-        if (scale or TimeScale("ms", 1000.0)).has_event(edges):
+        if scale.has_event(edges):
             line(0, color=DARK, linewidth=0.8, linestyle=":")
     if mask is not None and mask.any():
         from matplotlib.collections import LineCollection

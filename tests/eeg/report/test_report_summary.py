@@ -449,6 +449,14 @@ def test_the_figure_shows_both_and_the_difference_if_bins_are_the_same(tmp_path:
     assert np.allclose(np.asarray(line.get_ydata()), 3)
 
 
+@pytest.mark.parametrize("unit", ["s", "bin"])
+def test_only_maps_over_times_have_a_line_at_the_event(tmp_path: Path, unit: str) -> None:
+    plane = replace(scores_in(permuted(tmp_path / "a"))["plane"], time_unit=unit)
+    figure = comparison_figure("any", ("a", "b"), {"plane": (plane, plane)})
+    dotted = [line for line in figure.subfigs[0].axes[0].lines if line.get_linestyle() == ":"]
+    assert bool(dotted) == (unit == "s")
+
+
 def test_what_the_command_shows_of_two_jobs(tmp_path: Path) -> None:
     one, other = (permuted(tmp_path / name, shift) for name, shift in (("a", 0.0), ("b", 3.0)))
     found = compare_scores(one, other)

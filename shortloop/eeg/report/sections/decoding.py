@@ -148,7 +148,7 @@ def generalization_map(result: KindResult) -> Figure:
         ]
         images = []
         for axes, (values, limits, _) in zip(panels, maps):
-            images.append(draw_map(axes, values, x_edges, y_edges, limits, stats.significant, scale))
+            images.append(draw_map(axes, values, x_edges, y_edges, limits, scale, stats.significant))
             axes.set_xlabel(scale.label("Training", short(result.train_phase, 16)))
             scale.ticks(axes.xaxis, result.train_times, 6)
             scale.ticks(axes.yaxis, result.test_times, 6)

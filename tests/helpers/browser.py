@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, ConsoleMessage, Page, Response
+    from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 LIBRARIES = ("playwright", "axe_playwright_python", "pypdf")
 # It runs as root in containers, and asks nobody for anything.
@@ -81,10 +81,14 @@ def opened(browser: Browser, address: str, width: int = 1280, scheme: str = "lig
         if answer.status >= 400:
             complaints.append(f"{answer.status}: {answer.url}")
 
+    def fail(request: Request) -> None:
+        if request.failure != "net::ERR_ABORTED":  # by the page itself, e.g. while it looks for what is new
+            complaints.append(f"not loaded, {request.failure}: {request.url}")
+
     page.on("console", listen)
     page.on("response", look)
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("requestfailed", lambda request: complaints.append(f"not loaded: {request.url}"))
+    page.on("requestfailed", fail)
     try:
         page.goto(address)
         yield View(page, scheme, width, complaints)

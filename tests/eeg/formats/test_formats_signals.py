@@ -273,6 +273,7 @@ def test_what_cannot_be_done_is_said(tmp_path: Path) -> None:
     expect("without a position", "Cz", preprocessing=lost)
     expect("unknown montage", preprocessing={"montage": "easycap-M0"})
     expect("channel of the reference", preprocessing={"reference": ["M1"]})
+    expect("no reference is named", preprocessing={"reference": []})
     expect("no channels of a type", preprocessing={"reject": {"mag": 1e-12}})
     expect("above half the sampling rate", preprocessing={"lowpass": 64})
     expect("baseline is not in the epochs", preprocessing={"baseline": [-0.5, 0]})

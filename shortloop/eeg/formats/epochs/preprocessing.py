@@ -110,7 +110,9 @@ def apply_reference(signal: Any, settings: Preprocessing) -> None:
         names = settings.reference if isinstance(settings.reference, tuple) else ()
         unknown = [name for name in names if name not in signal.ch_names or name in signal.info["bads"]]
         if unknown or not settings.reference:
-            problem = "a channel of the reference is not in the file, or bad"
+            problem = (
+                "a channel of the reference is not in the file, or bad" if names else "no reference is named"
+            )
             field, found = "input.preprocessing.reference", ", ".join(unknown) or "no names"
             expected = f"'average', or names among {', '.join(signal.ch_names)}"
             raise InputError(problem, field=field, found=found, expected=expected)

@@ -35,7 +35,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="benchmarks", description="how fast it is, on this machine")
     parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; default: all")
     parser.add_argument("--participants", type=int, default=18, help="of the workload; 0.7 GB of disk each")
-    parser.add_argument("--runs", type=int, default=3, help="every figure is a median over so many")
+    parser.add_argument(
+        "--runs", type=int, default=3, help="every figure is a median over so many; even with --against"
+    )
     parser.add_argument("--quick", action="store_true", help="tiny sizes, no word about speed")
     parser.add_argument("--folder", type=Path, help="default: results/bench (quick: results/bench/quick)")
     parser.add_argument("--against", default="", metavar="COMMIT", help="of loop: what to compare HEAD with")
@@ -52,8 +54,11 @@ def main(arguments: list[str] | None = None) -> int:
     from benchmarks.write import tables_text, write_docs, write_part, write_tables
 
     folder = chosen.folder or ROOT / "results" / "bench" / ("quick" if chosen.quick else "")
+    runs = chosen.runs
+    if chosen.against and not chosen.quick:
+        runs += runs % 2  # what comes second is slower, so each side does as often as the other
     options = Options(
-        folder.resolve(), chosen.participants, chosen.runs, chosen.quick, chosen.against, tuple(chosen.cases)
+        folder.resolve(), chosen.participants, runs, chosen.quick, chosen.against, tuple(chosen.cases)
     )
     folder.mkdir(parents=True, exist_ok=True)
     for part in chosen.parts or (() if chosen.docs else PARTS):

@@ -325,13 +325,15 @@ def test_numbers_hold_for_nobody_else(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_each_process_has_a_file_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = row_keeper(job_folder(tmp_path, 7), monkeypatch, 401)
     found.keep_rows({0: b"0"})
+    forks = []
     for number in (1, 2):
-        if not os.fork():
+        forks.append(os.fork())
+        if not forks[-1]:
             for unit in range(number, 400, 2):
                 found.keep_rows({unit: f"{unit}".encode() * 50})
             os._exit(0)
-    for _ in range(2):
-        assert os.wait()[1] == 0
+    for fork in forks:  # and for no child that another test has left
+        assert os.waitpid(fork, 0)[1] == 0
     found.keep_rows({400: b"400"})
     assert found.rows() == [b"0", *(f"{unit}".encode() * 50 for unit in range(1, 400)), b"400"]
     assert len([*tmp_path.glob(".checkpoints/*/rows.*")]) == 3
